@@ -1,0 +1,40 @@
+#include "base/environment.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+
+namespace headway {
+
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return std::string(value);
+}
+
+std::filesystem::path user_data_directory() {
+  if (const auto home = environment_variable("HEADWAY_HOME")) return *home;
+  if (const auto data = environment_variable("XDG_DATA_HOME")) return std::filesystem::path(*data) / "headway";
+  const std::filesystem::path home = environment_variable("HOME").value_or("/");
+  return home / ".local" / "share" / "headway";
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return {0};
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+Bytes peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return Bytes(static_cast<std::int64_t>(usage.ru_maxrss) * 1024);
+}
+
+}  // namespace headway

@@ -1,0 +1,26 @@
+// The one place that reads environment variables and asks the operating system about this process.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace headway {
+
+// The value of an environment variable, or nothing when unset or empty.
+std::optional<std::string> environment_variable(const std::string& name);
+
+// Where Headway keeps results and the measured cluster file: $HEADWAY_HOME, else $XDG_DATA_HOME/headway, else
+// ~/.local/share/headway. Not created.
+std::filesystem::path user_data_directory();
+
+// The processor numbers this process may run on, ascending.
+std::vector<int> allowed_cpus();
+
+// Largest resident set of this process so far.
+Bytes peak_resident_bytes();
+
+}  // namespace headway

@@ -1,0 +1,502 @@
+#!/usr/bin/env python3
+"""The standard workloads in PyTorch: the other side of Headway's comparisons.
+
+Every model is what a PyTorch user would write: plain modules, so that the names
+in a safetensors file are the names that Headway reads and writes. One training
+step is zero_grad, forward, loss, backward, clip, optimizer step, all on a fixed
+batch; this script times it (eager and torch.compile), prints its losses, or
+serves timed steps to a caller that alternates between two programs.
+
+    torch_workloads.py mlp --mode both --threads 2 --steps 100
+    torch_workloads.py gpt --save-init gpt.safetensors
+    torch_workloads.py gpt --init gpt.safetensors --batches b.safetensors --losses 20
+    torch_workloads.py gpt --mode compile --serve
+
+To add a workload: write its module and a builder that returns a Workload, then
+add one line to WORKLOADS and one to PARAMETERS.
+"""
+
+import argparse
+import dataclasses
+import functools
+import itertools
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+
+class UserError(Exception):
+    """What the caller gave cannot be used; the message says what and why (exit 2)."""
+
+
+# ---------------------------------------------------------------------------
+# Models
+# ---------------------------------------------------------------------------
+
+Batch = tuple[Tensor, Tensor]  # input, target
+
+
+class Workload(NamedTuple):
+    """A model, its synthetic data and its loss."""
+
+    module: nn.Module
+    make_batch: Callable[[torch.Generator], Batch]
+    loss_fn: Callable[[Tensor, Tensor], Tensor]
+
+
+class MlpLayer(nn.Module):
+    """Linear, LayerNorm, GELU (erf)."""
+
+    def __init__(self, features: int, width: int):
+        super().__init__()
+        self.linear = nn.Linear(features, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(self.norm(self.linear(x)))
+
+
+class Mlp(nn.Module):
+    """[rows, features] -> [rows, 1]."""
+
+    def __init__(self, features: int, width: int, layers: int):
+        super().__init__()
+        sizes = [features] + [width] * layers
+        self.layers = nn.ModuleList(MlpLayer(n, m) for n, m in itertools.pairwise(sizes))
+        self.head = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+
+
+def mlp(features: int = 130, width: int = 512, layers: int = 3, rows: int = 4096) -> Workload:
+    """Tabular regression: mean squared error of one output a row."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(rows, features, generator=generator)
+        return x, x[:, :1].sin() * 2 + x[:, 1:2] * x[:, 2:3]
+
+    return Workload(Mlp(features, width, layers), make_batch, F.mse_loss)
+
+
+class ConvNet(nn.Module):
+    """[n, 1, image, image] -> [n, classes]; the flatten before fc1 is NCHW order."""
+
+    def __init__(self, image: int, channels: tuple[int, int, int], hidden: int, classes: int):
+        super().__init__()
+        c1, c2, c3 = channels
+        self.conv1 = nn.Conv2d(1, c1, 3, padding=1)
+        self.conv2 = nn.Conv2d(c1, c2, 3, padding=1)
+        self.conv3 = nn.Conv2d(c2, c3, 3, padding=1)
+        self.fc1 = nn.Linear(c3 * (image // 4) ** 2, hidden)
+        self.fc2 = nn.Linear(hidden, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.relu(self.conv1(x))
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv3(x)), 2)
+        x = F.relu(self.fc1(x.flatten(1)))
+        return self.fc2(x)
+
+
+def convnet(image: int = 28, channels: tuple[int, int, int] = (32, 64, 64), hidden: int = 128,
+            classes: int = 10, images: int = 128) -> Workload:
+    """Image classification: cross-entropy; class k brightens rows 2k and 2k + 1 of noise."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(images, 1, image, image, generator=generator)
+        target = torch.randint(classes, (images,), generator=generator)
+        bright = torch.arange(image) // 2 == target[:, None]
+        return x + bright[:, None, :, None], target
+
+    return Workload(ConvNet(image, channels, hidden, classes), make_batch, F.cross_entropy)
+
+
+class Attention(nn.Module):
+    """Causal self-attention; qkv holds q, then k, then v, each with its heads contiguous."""
+
+    def __init__(self, hidden: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.proj = nn.Linear(hidden, hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, sequence, hidden = x.shape
+        q, k, v = self.qkv(x).view(batch, sequence, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(1, 2).reshape(batch, sequence, hidden))
+
+
+class FeedForward(nn.Module):
+    """Linear to 4 x hidden, GELU (tanh), linear back."""
+
+    def __init__(self, hidden: int):
+        super().__init__()
+        self.fc1 = nn.Linear(hidden, 4 * hidden)
+        self.fc2 = nn.Linear(4 * hidden, hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc2(F.gelu(self.fc1(x), approximate="tanh"))
+
+
+class Block(nn.Module):
+    """A pre-norm transformer layer."""
+
+    def __init__(self, hidden: int, heads: int):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(hidden)
+        self.attn = Attention(hidden, heads)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.mlp = FeedForward(hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class Gpt(nn.Module):
+    """Token ids [batch, sequence] -> logits [batch, sequence, vocab]; the head is not tied."""
+
+    def __init__(self, layers: int, hidden: int, heads: int, sequence: int, vocab: int):
+        super().__init__()
+        self.tok_embedding = nn.Embedding(vocab, hidden)
+        self.pos_embedding = nn.Embedding(sequence, hidden)
+        self.layers = nn.ModuleList(Block(hidden, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(hidden)
+        self.head = nn.Linear(hidden, vocab, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.tok_embedding(tokens) + self.pos_embedding.weight[:tokens.shape[1]]
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def gpt(layers: int = 6, hidden: int = 384, heads: int = 6, sequence: int = 256, vocab: int = 256,
+        batch: int = 8) -> Workload:
+    """Next-token prediction: cross-entropy over all tokens; the text counts up in steps of 1 to 3."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        start = torch.randint(vocab, (batch, 1), generator=generator)
+        stride = torch.randint(1, 4, (batch, 1), generator=generator)
+        text = (start + stride * torch.arange(sequence + 1)) % vocab
+        return text[:, :-1].contiguous(), text[:, 1:].contiguous()
+
+    def loss_fn(logits: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+    return Workload(Gpt(layers, hidden, heads, sequence, vocab), make_batch, loss_fn)
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "mlp": mlp,
+    "mlp_small": functools.partial(mlp, width=128, rows=256),
+    "convnet": convnet,
+    "gpt": gpt,
+}
+
+PARAMETERS = {"mlp": 595_969, "mlp_small": 50_689, "convnet": 458_570, "gpt": 10_942_464}
+
+
+def count_parameters(module: nn.Module) -> int:
+    """The number of trained values."""
+    return sum(p.numel() for p in module.parameters())
+
+
+def build(name: str, seed: int) -> Workload:
+    """The workload with PyTorch's own initialization, its parameters counted."""
+    torch.manual_seed(seed)
+    workload = WORKLOADS[name]()
+    parameters = count_parameters(workload.module)
+    assert parameters == PARAMETERS[name], f"{name}: {parameters} parameters, not {PARAMETERS[name]}"
+    return workload
+
+
+# ---------------------------------------------------------------------------
+# Weights and batches as safetensors
+# ---------------------------------------------------------------------------
+
+def load_tensors(path: str) -> dict[str, Tensor]:
+    """All tensors of a safetensors file."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path}: cannot be read as safetensors: {error}") from error
+
+
+def load_weights(module: nn.Module, path: str) -> None:
+    """Loads a file whose names, shapes and dtypes are exactly the module's."""
+    have, want = load_tensors(path), module.state_dict()
+    wrong = [f"  missing: {name} {list(want[name].shape)}" for name in want if name not in have]
+    wrong += [f"  unknown: {name} {list(have[name].shape)}" for name in have if name not in want]
+    for name in want:
+        if name not in have:
+            continue
+        found, wanted = have[name], want[name]
+        if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+            wrong.append(f"  {name}: is {found.dtype} {list(found.shape)}, "
+                         f"must be {wanted.dtype} {list(wanted.shape)}")
+    if wrong:
+        raise UserError("\n".join([f"{path}: does not fit the model:", *wrong]))
+    module.load_state_dict(have)
+
+
+def save_weights(module: nn.Module, path: str) -> None:
+    """Saves the module's weights under its own names, in PyTorch's standard layout."""
+    save_file({name: value.contiguous() for name, value in module.state_dict().items()}, path)
+
+
+def load_batches(path: str) -> list[Batch]:
+    """Reads input.0, target.0, input.1, target.1, ...; integers become int64."""
+    tensors = load_tensors(path)
+    count = len(tensors) // 2
+    names = {f"{kind}.{k}" for k in range(count) for kind in ("input", "target")}
+    if not count or set(tensors) != names:
+        odd = sorted(set(tensors) ^ names) or ["nothing"]
+        raise UserError(f"{path}: batches must be input.0, target.0, input.1, target.1, ... without "
+                        f"gaps; found {', '.join(odd[:6])}")
+
+    def standard(tensor: Tensor) -> Tensor:
+        return tensor if tensor.is_floating_point() else tensor.long()
+
+    return [(standard(tensors[f"input.{k}"]), standard(tensors[f"target.{k}"])) for k in range(count)]
+
+
+def check_batches(batches: list[Batch], synthetic: Batch, path: str) -> None:
+    """The batches must look like the workload's own, but for the number of samples."""
+    for k, batch in enumerate(batches):
+        for kind, found, wanted in zip(("input", "target"), batch, synthetic):
+            if (found.dtype, found.shape[1:]) != (wanted.dtype, wanted.shape[1:]):
+                raise UserError(f"{path}: {kind}.{k} is {found.dtype} {list(found.shape)}, must be "
+                                f"{wanted.dtype} {['n', *wanted.shape[1:]]}")
+        if len(batch[0]) != len(batch[1]):
+            raise UserError(f"{path}: input.{k} has {len(batch[0])} samples, target.{k} {len(batch[1])}")
+
+
+# ---------------------------------------------------------------------------
+# Training
+# ---------------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class Optimizer:
+    """What updates the weights. It treats all parameters alike: biases and norms decay too."""
+
+    name: str = "adamw"
+    lr: float = 1e-3
+    momentum: float = 0.9  # sgd
+    betas: tuple[float, float] = (0.9, 0.95)  # adamw
+    eps: float = 1e-8  # adamw
+    weight_decay: float = 0.1
+    clip: float = 1.0  # bound of the global gradient norm; 0: none
+    fused: bool = True
+
+    def make(self, module: nn.Module) -> torch.optim.Optimizer:
+        """The PyTorch optimizer over the module's parameters."""
+        common = {"lr": self.lr, "weight_decay": self.weight_decay, "fused": self.fused}
+        if self.name == "sgd":
+            return torch.optim.SGD(module.parameters(), momentum=self.momentum, **common)
+        return torch.optim.AdamW(module.parameters(), betas=self.betas, eps=self.eps, **common)
+
+    def record(self) -> dict:
+        """The options that matter for this optimizer, for a result."""
+        unused = ("betas", "eps") if self.name == "sgd" else ("momentum",)
+        return {key: value for key, value in dataclasses.asdict(self).items() if key not in unused}
+
+
+class Trainer:
+    """Runs training steps over batches in a cycle; accumulation takes several batches a step."""
+
+    def __init__(self, workload: Workload, batches: list[Batch], optimizer: Optimizer, *,
+                 compiled: bool = False, channels_last: bool = False, accumulate: int = 1):
+        self.module = workload.module
+        self.options = optimizer
+        self.accumulate = accumulate
+        self.grad_norm = math.nan  # of the last step, before clipping; only where clip is on
+        if channels_last:
+            self.module.to(memory_format=torch.channels_last)
+            batches = [(x.contiguous(memory_format=torch.channels_last), y) for x, y in batches]
+        self.batches: Iterator[Batch] = itertools.cycle(batches)
+        self.optimizer = optimizer.make(self.module)
+
+        def loss(x: Tensor, target: Tensor) -> Tensor:
+            return workload.loss_fn(self.module(x), target)
+
+        self.loss = torch.compile(loss, dynamic=False) if compiled else loss
+
+    def step(self) -> Tensor:
+        """One training step; returns the loss before the update (the mean over micro-batches)."""
+        self.optimizer.zero_grad(set_to_none=True)
+        total = None
+        for _ in range(self.accumulate):
+            loss = self.loss(*next(self.batches))
+            (loss if self.accumulate == 1 else loss / self.accumulate).backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        if self.options.clip:
+            self.grad_norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.options.clip)
+        self.optimizer.step()
+        return total / self.accumulate if self.accumulate > 1 else total
+
+    def timed_steps(self, count: int) -> tuple[list[float], list[Tensor]]:
+        """Milliseconds and losses of the next steps."""
+        samples, losses = [], []
+        for _ in range(count):
+            start = time.perf_counter_ns()
+            loss = self.step()
+            samples.append((time.perf_counter_ns() - start) / 1e6)
+            losses.append(loss)
+        return samples, losses
+
+
+def percentile(samples: list[float], percent: float) -> float:
+    """Linear interpolation between the sorted samples."""
+    return torch.tensor(samples, dtype=torch.float64).quantile(percent / 100).item()
+
+
+# ---------------------------------------------------------------------------
+# Command line
+# ---------------------------------------------------------------------------
+
+def make_trainer(options: argparse.Namespace, mode: str) -> Trainer:
+    """A fresh model and optimizer, so that both modes start from the same weights."""
+    workload = build(options.workload, options.seed)
+    if options.init:
+        load_weights(workload.module, options.init)
+    if options.save_init:
+        save_weights(workload.module, options.save_init)
+    batches = [workload.make_batch(torch.Generator().manual_seed(options.seed))]
+    if options.batches:
+        synthetic, batches = batches[0], load_batches(options.batches)
+        check_batches(batches, synthetic, options.batches)
+    return Trainer(workload, batches, optimizer_of(options), compiled=mode == "compile",
+                   channels_last=options.channels_last and options.workload == "convnet",
+                   accumulate=options.accumulate)
+
+
+def optimizer_of(options: argparse.Namespace) -> Optimizer:
+    """The optimizer options; lr and weight decay have defaults that depend on the optimizer."""
+    sgd = options.optimizer == "sgd"
+    lr = options.lr if options.lr is not None else (0.1 if sgd else 1e-3)
+    decay = options.weight_decay if options.weight_decay is not None else (0.0 if sgd else 0.1)
+    return Optimizer(options.optimizer, lr, options.momentum, tuple(options.betas), options.eps, decay,
+                     options.clip, options.fused)
+
+
+def header(options: argparse.Namespace, trainer: Trainer, mode: str) -> dict:
+    """What every result begins with."""
+    return {"workload": options.workload, "mode": mode, "threads": options.threads,
+            "torch": torch.__version__, "parameters": count_parameters(trainer.module),
+            "optimizer": trainer.options.record(), "accumulate": options.accumulate}
+
+
+def print_losses(options: argparse.Namespace, mode: str) -> dict:
+    """The losses of the first steps from the initial weights."""
+    trainer = make_trainer(options, mode)
+    losses = [trainer.step().item() for _ in range(options.losses)]
+    return header(options, trainer, mode) | {"losses": losses}
+
+
+def measure(options: argparse.Namespace, mode: str) -> dict:
+    """Step times after the warm-up, and the first 20 losses, warm-up included."""
+    trainer = make_trainer(options, mode)
+    _, warmup_losses = trainer.timed_steps(options.warmup)
+    samples, losses = trainer.timed_steps(options.steps)
+    step_ms = {f"p{p}": percentile(samples, p) for p in (10, 50, 90)} | {"n": len(samples)}
+    return header(options, trainer, mode) | {
+        "step_ms": step_ms, "samples": samples,
+        "losses": [loss.item() for loss in (warmup_losses + losses)[:20]]}
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Answers `step N` with the milliseconds of N steps until `quit` or the end of the input."""
+    trainer = make_trainer(options, options.mode)
+    trainer.timed_steps(options.warmup)
+    print(json.dumps({"ready": True} | header(options, trainer, options.mode)), flush=True)
+    for line in iter(sys.stdin.readline, ""):
+        match line.split():
+            case ["quit"]:
+                return
+            case ["step", count] if count.isdecimal():
+                samples, _ = trainer.timed_steps(int(count))
+                print(json.dumps({"samples": samples}), flush=True)
+            case []:
+                pass
+            case _:
+                print(json.dumps({"error": f"`{line.strip()}` is neither `step N` nor `quit`"}), flush=True)
+
+
+def parse_options() -> argparse.Namespace:
+    """The command line."""
+    on_off = argparse.BooleanOptionalAction
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("--mode", choices=("eager", "compile", "both"), default="eager")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=50, help="timed steps (%(default)s)")
+    parser.add_argument("--warmup", type=int, default=10, help="untimed steps before (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the weights and the synthetic batch")
+    parser.add_argument("--channels-last", action=on_off, default=True,
+                        help="memory format of convnet (default: on)")
+
+    group = parser.add_argument_group("optimizer")
+    group.add_argument("--optimizer", choices=("sgd", "adamw"), default="adamw")
+    group.add_argument("--lr", type=float, help="default: 1e-3 for adamw, 0.1 for sgd")
+    group.add_argument("--momentum", type=float, default=0.9, help="of sgd (%(default)s)")
+    group.add_argument("--betas", type=float, nargs=2, default=(0.9, 0.95), help="of adamw (0.9 0.95)")
+    group.add_argument("--eps", type=float, default=1e-8, help="of adamw (%(default)s)")
+    group.add_argument("--weight-decay", type=float, help="default: 0.1 for adamw, 0 for sgd")
+    group.add_argument("--clip", type=float, default=1.0,
+                       help="bound of the global gradient norm; 0: no clipping (%(default)s)")
+    group.add_argument("--accumulate", type=int, default=1, help="batches a step (%(default)s)")
+    group.add_argument("--fused", action=on_off, default=True,
+                       help="PyTorch's fused optimizer (default: on)")
+
+    group = parser.add_argument_group("files (safetensors)")
+    group.add_argument("--init", metavar="FILE", help="weights to start from")
+    group.add_argument("--save-init", metavar="FILE", help="write the initial weights")
+    group.add_argument("--batches", metavar="FILE", help="input.K and target.K; step s uses s mod count")
+
+    group = parser.add_argument_group("instead of timing")
+    group.add_argument("--losses", type=int, metavar="N", help="print the losses of the first N steps")
+    group.add_argument("--serve", action="store_true",
+                       help="time `step N` for each such line of the input, until `quit`")
+
+    options = parser.parse_args()
+    if options.serve and (options.mode == "both" or options.losses is not None):
+        parser.error("--serve takes one mode and no --losses")
+    for name, least in (("threads", 1), ("steps", 1), ("warmup", 0), ("accumulate", 1), ("losses", 1)):
+        if (value := getattr(options, name)) is not None and value < least:
+            parser.error(f"--{name} must be at least {least}")
+    return options
+
+
+def main() -> None:
+    """Runs what the command line asks for."""
+    options = parse_options()
+    torch.set_num_threads(options.threads)
+    if options.serve:
+        serve(options)
+        return
+    run = print_losses if options.losses is not None else measure
+    modes = ("eager", "compile") if options.mode == "both" else (options.mode,)
+    results = [run(options, mode) for mode in modes]
+    print(json.dumps(results if options.mode == "both" else results[0]))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
