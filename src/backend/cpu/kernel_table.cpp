@@ -1,0 +1,62 @@
+#include "backend/cpu/kernel_table.h"
+
+#include <array>
+
+#include "backend/cpu/kernels.h"
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/attention.h"
+#include "graph/ops/conv2d.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/embedding.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/loss.h"
+#include "graph/ops/optimizer.h"
+#include "graph/ops/pool.h"
+#include "graph/ops/shape_ops.h"
+#include "graph/ops/softmax.h"
+
+namespace headway::backend {
+
+std::span<const KernelRow> cpu_kernel_table() {
+  using namespace graph;
+  static constexpr std::array kRows = {
+      KernelRow{linear_op, DType::kF32, prepare_linear},
+      KernelRow{matmul_op, DType::kF32, prepare_matmul},
+      KernelRow{conv2d_op, DType::kF32, prepare_conv2d},
+      KernelRow{conv2d_grad_input_op, DType::kF32, prepare_conv2d_grad_input},
+      KernelRow{conv2d_grad_weight_op, DType::kF32, prepare_conv2d_grad_weight},
+      KernelRow{max_pool2d_op, DType::kF32, prepare_max_pool2d},
+      KernelRow{max_pool2d_grad_op, DType::kF32, prepare_max_pool2d_grad},
+      KernelRow{activation_op, DType::kF32, prepare_activation},
+      KernelRow{activation_grad_op, DType::kF32, prepare_activation_grad},
+      KernelRow{layernorm_op, DType::kF32, prepare_layernorm},
+      KernelRow{layernorm_grad_op, DType::kF32, prepare_layernorm_grad},
+      KernelRow{softmax_op, DType::kF32, prepare_softmax},
+      KernelRow{softmax_grad_op, DType::kF32, prepare_softmax_grad},
+      KernelRow{cross_entropy_op, DType::kF32, prepare_cross_entropy},
+      KernelRow{cross_entropy_grad_op, DType::kF32, prepare_cross_entropy_grad},
+      KernelRow{mse_op, DType::kF32, prepare_mse},
+      KernelRow{mse_grad_op, DType::kF32, prepare_mse_grad},
+      KernelRow{count_correct_op, DType::kF32, prepare_count_correct},
+      KernelRow{embedding_op, DType::kF32, prepare_embedding},
+      KernelRow{embedding_grad_op, DType::kF32, prepare_embedding_grad},
+      KernelRow{attention_op, DType::kF32, prepare_attention},
+      KernelRow{attention_grad_op, DType::kF32, prepare_attention_grad},
+      KernelRow{dropout_op, DType::kF32, prepare_dropout},
+      KernelRow{add_op, DType::kF32, prepare_add},
+      KernelRow{mul_op, DType::kF32, prepare_mul},
+      KernelRow{scale_op, DType::kF32, prepare_scale},
+      KernelRow{fill_op, DType::kF32, prepare_fill},
+      KernelRow{sum_leading_op, DType::kF32, prepare_sum_leading},
+      KernelRow{accumulate_op, DType::kF32, prepare_accumulate},
+      KernelRow{transpose_op, DType::kF32, prepare_transpose},
+      KernelRow{grad_norm_op, DType::kF32, prepare_grad_norm},
+      KernelRow{adamw_op, DType::kF32, prepare_adamw},
+      KernelRow{sgd_op, DType::kF32, prepare_sgd},
+  };
+  return kRows;
+}
+
+}  // namespace headway::backend

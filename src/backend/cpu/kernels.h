@@ -1,0 +1,58 @@
+// The prepare functions of the CPU kernels, one per op; kernel_table.cpp is their only caller. Each stands in the file
+// of its op family.
+#pragma once
+
+#include <memory>
+
+#include "backend/cpu/cpu_kernel.h"
+
+namespace headway::backend {
+
+// gemm.cpp
+std::unique_ptr<CpuKernel> prepare_linear(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_matmul(const KernelRequest& request);
+// conv2d.cpp
+std::unique_ptr<CpuKernel> prepare_conv2d(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_conv2d_grad_input(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_conv2d_grad_weight(const KernelRequest& request);
+// pool.cpp
+std::unique_ptr<CpuKernel> prepare_max_pool2d(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_max_pool2d_grad(const KernelRequest& request);
+// activation.cpp
+std::unique_ptr<CpuKernel> prepare_activation(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request);
+// layernorm.cpp
+std::unique_ptr<CpuKernel> prepare_layernorm(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_layernorm_grad(const KernelRequest& request);
+// softmax.cpp
+std::unique_ptr<CpuKernel> prepare_softmax(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_softmax_grad(const KernelRequest& request);
+// loss.cpp
+std::unique_ptr<CpuKernel> prepare_cross_entropy(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_cross_entropy_grad(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_mse(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_mse_grad(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_count_correct(const KernelRequest& request);
+// embedding.cpp
+std::unique_ptr<CpuKernel> prepare_embedding(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_embedding_grad(const KernelRequest& request);
+// attention.cpp
+std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request);
+// dropout.cpp
+std::unique_ptr<CpuKernel> prepare_dropout(const KernelRequest& request);
+// arithmetic.cpp
+std::unique_ptr<CpuKernel> prepare_add(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_mul(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_scale(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_fill(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_sum_leading(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_accumulate(const KernelRequest& request);
+// transpose.cpp
+std::unique_ptr<CpuKernel> prepare_transpose(const KernelRequest& request);
+// optimizer.cpp
+std::unique_ptr<CpuKernel> prepare_grad_norm(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_adamw(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_sgd(const KernelRequest& request);
+
+}  // namespace headway::backend
