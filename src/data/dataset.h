@@ -1,0 +1,52 @@
+// A set of samples in random access: what a training step reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/shape.h"
+
+namespace headway::data {
+
+// One tensor of a sample; the shape is that of a single sample.
+struct Field {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+
+  bool operator==(const Field&) const = default;
+};
+
+// Size of the field in one sample.
+inline std::int64_t bytes_of(const Field& field) {
+  return field.shape.elements() * size_of(field.dtype);
+}
+
+// The two fields that every data set has, in this order.
+inline std::vector<Field> input_and_target(DType input, Shape input_shape, DType target, Shape target_shape) {
+  return {{"input", input, std::move(input_shape)}, {"target", target, std::move(target_shape)}};
+}
+
+// Sample i is a pure function of i, so any number of threads may read at once and in any order.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  // Number of samples.
+  virtual std::int64_t size() const = 0;
+
+  // `input` and `target`.
+  virtual const std::vector<Field>& fields() const = 0;
+
+  // Writes sample `index` in [0, size()): bytes_of(field) bytes at the pointer of each field, in the order of fields().
+  virtual void read(std::int64_t index, std::span<std::byte* const> fields) const = 0;
+
+  // One line for people: what the samples are and how many.
+  virtual std::string description() const = 0;
+};
+
+}  // namespace headway::data

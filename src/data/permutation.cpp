@@ -1,0 +1,55 @@
+#include "data/permutation.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+namespace headway::data {
+namespace {
+
+// Four rounds are indistinguishable from random for large halves (Luby, Rackoff); tiny ones, where F takes few values,
+// need more: at 8 the positions of n = 2..12 pass a chi-square test over 40,000 epochs, at 4 those of n = 3 do not.
+constexpr std::uint32_t kRounds = 8;
+
+// Second word of the counter, so that no other use of the seed (base/rng.h: the high word of a block number) meets it.
+constexpr std::uint32_t kPurpose = 0x53485546;  // "SHUF"
+
+std::uint64_t round_function(std::uint64_t seed, std::uint64_t epoch, std::uint32_t round, std::uint64_t half) {
+  const PhiloxBlock words = philox(seed, {static_cast<std::uint32_t>(half), kPurpose + round,
+                                          static_cast<std::uint32_t>(epoch), static_cast<std::uint32_t>(epoch >> 32)});
+  return words[0] | std::uint64_t{words[1]} << 32;
+}
+
+std::uint64_t ceil_sqrt(std::uint64_t n) {
+  auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
+  while (root > 0 && root * root >= n) --root;  // the floating-point root may be off by one either way
+  while (root * root < n) ++root;
+  return root;
+}
+
+}  // namespace
+
+Permutation::Permutation(std::int64_t n) : size_(static_cast<std::uint64_t>(n)) {
+  HEADWAY_CHECK(n >= 1 && n <= std::int64_t{1} << 62, fmt::format("permutation of {} elements", n));
+  left_size_ = ceil_sqrt(size_);
+  right_size_ = (size_ + left_size_ - 1) / left_size_;
+}
+
+std::int64_t Permutation::operator()(std::uint64_t seed, std::uint64_t epoch, std::int64_t index) const {
+  HEADWAY_CHECK(index >= 0 && index < size(), fmt::format("index {} of a permutation of {}", index, size_));
+  auto image = static_cast<std::uint64_t>(index);
+  do {
+    std::uint64_t left = image % left_size_, right = image / left_size_;
+    for (std::uint32_t round = 0; round < kRounds; round += 2) {
+      left = (left + round_function(seed, epoch, round, right) % left_size_) % left_size_;
+      right = (right + round_function(seed, epoch, round + 1, left) % right_size_) % right_size_;
+    }
+    image = left + right * left_size_;
+  } while (image >= size_);
+  return static_cast<std::int64_t>(image);
+}
+
+}  // namespace headway::data

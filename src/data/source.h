@@ -1,0 +1,46 @@
+// The data sets that a run file can name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "data/dataset.h"
+
+namespace headway::data {
+
+struct SourceOptions {
+  std::string name;
+  double valid = 0;       // the last fraction of the samples (of the text) is for validation; 0: none
+  bool test_set = false;  // validate on the source's own test set instead
+  std::uint64_t seed = 1;
+  std::int64_t sequence = 256;      // text: tokens in a window
+  std::int64_t vocab = 256;         // text: bytes must be less than this
+  std::int64_t features = 130;      // synthetic
+  std::int64_t rows = 1'000'000;    // synthetic, the validation rows among them
+  std::filesystem::path directory;  // fashion_mnist: where its files are; empty: where the package puts them
+};
+
+struct Split {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> valid;  // null: no validation
+};
+
+struct Source {
+  std::string name;
+  std::string about;  // one line for people
+  bool has_test_set = false;
+  bool has_directory = false;
+  Split (*open)(const SourceOptions&) = nullptr;
+};
+
+// All sources.
+std::span<const Source> sources();
+
+// Opens a source. UserError for an unknown name (with the nearest known one), an option that the source cannot follow,
+// or a validation fraction that leaves one of the two parts empty; EnvironmentError for a missing package.
+Split open_source(const SourceOptions& options);
+
+}  // namespace headway::data
