@@ -42,7 +42,7 @@ struct LoaderOptions {
   std::int64_t depth = 2;           // batches kept ready ahead of the caller; 0: assembled in next(), no thread
   std::int64_t start_position = 0;  // of the first batch
   std::int64_t stride = 0;          // from one batch to the next; 0: batch. A rank of n has n * batch.
-  std::vector<int> cpus;            // where the thread may run; empty: where the caller may
+  std::vector<int> cpus = {};       // where the thread may run; empty: where the caller may
 };
 
 // Batch k holds the samples at start_position + k * stride, whatever the depth. One caller at a time.

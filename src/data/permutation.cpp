@@ -11,8 +11,9 @@ namespace headway::data {
 namespace {
 
 // Four rounds are indistinguishable from random for large halves (Luby, Rackoff); tiny ones, where F takes few values,
-// need more: at 8 the positions of n = 2..12 pass a chi-square test over 40,000 epochs, at 4 those of n = 3 do not.
-constexpr std::uint32_t kRounds = 8;
+// need more. Counting how often each element comes to each place over 200,000 epochs, for n = 2 .. 24: a chi-square
+// test rejects n = 3, 5, 7, 8 at 4 rounds, still n = 5 at 10, and none at 12.
+constexpr std::uint32_t kRounds = 12;
 
 // Second word of the counter, so that no other use of the seed (base/rng.h: the high word of a block number) meets it.
 constexpr std::uint32_t kPurpose = 0x53485546;  // "SHUF"

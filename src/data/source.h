@@ -12,15 +12,15 @@
 namespace headway::data {
 
 struct SourceOptions {
-  std::string name;
+  std::string name = {};
   double valid = 0;       // the last fraction of the samples (of the text) is for validation; 0: none
   bool test_set = false;  // validate on the source's own test set instead
   std::uint64_t seed = 1;
-  std::int64_t sequence = 256;      // text: tokens in a window
-  std::int64_t vocab = 256;         // text: bytes must be less than this
-  std::int64_t features = 130;      // synthetic
-  std::int64_t rows = 1'000'000;    // synthetic, the validation rows among them
-  std::filesystem::path directory;  // fashion_mnist: where its files are; empty: where the package puts them
+  std::int64_t sequence = 256;           // text: tokens in a window
+  std::int64_t vocab = 256;              // text: bytes must be less than this
+  std::int64_t features = 130;           // synthetic
+  std::int64_t rows = 1'000'000;         // synthetic, the validation rows among them
+  std::filesystem::path directory = {};  // fashion_mnist: where its files are; empty: where the package puts them
 };
 
 struct Split {
@@ -29,8 +29,8 @@ struct Split {
 };
 
 struct Source {
-  std::string name;
-  std::string about;  // one line for people
+  std::string name = {};
+  std::string about = {};  // one line for people
   bool has_test_set = false;
   bool has_directory = false;
   Split (*open)(const SourceOptions&) = nullptr;
