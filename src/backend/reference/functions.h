@@ -1,0 +1,61 @@
+// The reference functions, one per op; table.cpp is their only caller. Each stands in the file of its op family.
+#pragma once
+
+#include "backend/reference/reference.h"
+#include "graph/ops/activation.h"
+
+namespace headway::backend::reference {
+
+// An activation and its derivative at x. For ReLU x may be the output too: both are positive together.
+double activate(graph::Activation kind, double x);
+double activation_derivative(graph::Activation kind, double x);
+
+// activation.cpp
+void activation(const Call& call);
+void activation_grad(const Call& call);
+// arithmetic.cpp
+void add(const Call& call);
+void mul(const Call& call);
+void scale(const Call& call);
+void fill(const Call& call);
+void sum_leading(const Call& call);
+void accumulate(const Call& call);
+// attention.cpp
+void attention(const Call& call);
+void attention_grad(const Call& call);
+// conv2d.cpp
+void conv2d(const Call& call);
+void conv2d_grad_input(const Call& call);
+void conv2d_grad_weight(const Call& call);
+// dropout.cpp
+void dropout(const Call& call);
+// embedding.cpp
+void embedding(const Call& call);
+void embedding_grad(const Call& call);
+// layernorm.cpp
+void layernorm(const Call& call);
+void layernorm_grad(const Call& call);
+// linear.cpp
+void linear(const Call& call);
+void matmul(const Call& call);
+// loss.cpp
+void cross_entropy(const Call& call);
+void cross_entropy_grad(const Call& call);
+void mse(const Call& call);
+void mse_grad(const Call& call);
+void count_correct(const Call& call);
+// optimizer.cpp
+void grad_norm(const Call& call);
+void adamw(const Call& call);
+void sgd(const Call& call);
+// pool.cpp
+void max_pool2d(const Call& call);
+void max_pool2d_grad(const Call& call);
+// shape_ops.cpp
+void reshape(const Call& call);
+void transpose(const Call& call);
+// softmax.cpp
+void softmax(const Call& call);
+void softmax_grad(const Call& call);
+
+}  // namespace headway::backend::reference
