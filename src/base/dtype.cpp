@@ -24,9 +24,13 @@ constexpr std::array<Row, 8> kRows = {{
 
 }  // namespace
 
-std::int64_t size_of(DType dtype) { return kRows[static_cast<std::size_t>(dtype)].size; }
+std::int64_t size_of(DType dtype) {
+  return kRows[static_cast<std::size_t>(dtype)].size;
+}
 
-std::string_view name_of(DType dtype) { return kRows[static_cast<std::size_t>(dtype)].name; }
+std::string_view name_of(DType dtype) {
+  return kRows[static_cast<std::size_t>(dtype)].name;
+}
 
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (const Row& row : kRows) {

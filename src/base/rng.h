@@ -30,13 +30,15 @@ constexpr PhiloxBlock philox(std::uint64_t key, PhiloxBlock counter) {
 // The word of element `index` of stream `stream` (an op, a parameter, a purpose) at `step`.
 constexpr std::uint32_t random_bits(std::uint64_t seed, std::uint32_t stream, std::uint32_t step, std::uint64_t index) {
   const std::uint64_t block = index / 4;
-  const PhiloxBlock words = philox(
-      seed, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, step});
+  const PhiloxBlock words =
+      philox(seed, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), stream, step});
   return words[index % 4];
 }
 
 // Uniform in [0, 1) with 24 random bits, exact in f32.
-constexpr float uniform_from_bits(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24F; }
+constexpr float uniform_from_bits(std::uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24F;
+}
 
 // Standard normal value of element `index` (Box-Muller on two words of its own).
 float random_normal(std::uint64_t seed, std::uint32_t stream, std::uint32_t step, std::uint64_t index);

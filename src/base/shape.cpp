@@ -17,6 +17,8 @@ std::int64_t Shape::rows() const {
   return product;
 }
 
-std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape.dims(), ", ")); }
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.dims(), ", "));
+}
 
 }  // namespace headway

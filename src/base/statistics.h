@@ -9,7 +9,9 @@ namespace headway {
 // Quantile q in [0, 1] by linear interpolation between order statistics; 0 for no samples.
 double quantile(std::span<const double> samples, double q);
 
-inline double median(std::span<const double> samples) { return quantile(samples, 0.5); }
+inline double median(std::span<const double> samples) {
+  return quantile(samples, 0.5);
+}
 
 struct Interval {
   double low = 0;

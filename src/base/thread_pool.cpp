@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/environment.h"
@@ -154,7 +155,9 @@ ThreadPool::~ThreadPool() {
   if (state_->pinned) pthread_setaffinity_np(state_->caller, sizeof(cpu_set_t), &state_->caller_affinity);
 }
 
-int ThreadPool::threads() const { return static_cast<int>(state_->shares.size()); }
+int ThreadPool::threads() const {
+  return static_cast<int>(state_->shares.size());
+}
 
 void ThreadPool::run(std::int64_t tiles, TileFunction function, void* context) {
   if (tiles <= 0) return;

@@ -1,8 +1,8 @@
 // The one pool of threads of a process (or of a rank): pinned, with the caller as one of the workers.
 //
 // A parallel region runs tiles 0..n-1. Each worker owns a contiguous share and takes from its front; a worker that is
-// done takes from the back of others' shares. Which worker runs a tile changes from run to run; what a tile computes must
-// not depend on it. Waiting spins briefly, then yields, then sleeps.
+// done takes from the back of others' shares. Which worker runs a tile changes from run to run; what a tile computes
+// must not depend on it. Waiting spins briefly, then yields, then sleeps.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class ThreadPool {
   template <class Body>
   void parallel(std::int64_t tiles, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
-    run(tiles, [](void* context, std::int64_t tile) { (*static_cast<Plain*>(context))(tile); },
+    run(
+        tiles, [](void* context, std::int64_t tile) { (*static_cast<Plain*>(context))(tile); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

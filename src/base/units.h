@@ -30,7 +30,9 @@ using Bytes = Quantity<struct BytesTag, std::int64_t>;
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
 using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;
 
-constexpr Seconds operator/(Flops work, FlopsPerSecond rate) { return Seconds(work.value / rate.value); }
+constexpr Seconds operator/(Flops work, FlopsPerSecond rate) {
+  return Seconds(work.value / rate.value);
+}
 constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {
   return Seconds(static_cast<double>(size.value) / rate.value);
 }

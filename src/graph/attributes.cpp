@@ -49,10 +49,18 @@ const T& Attributes::get(std::string_view name) const {
   return *value;
 }
 
-bool Attributes::flag(std::string_view name) const { return get<bool>(name); }
-std::int64_t Attributes::integer(std::string_view name) const { return get<std::int64_t>(name); }
-double Attributes::number(std::string_view name) const { return get<double>(name); }
-const std::string& Attributes::text(std::string_view name) const { return get<std::string>(name); }
+bool Attributes::flag(std::string_view name) const {
+  return get<bool>(name);
+}
+std::int64_t Attributes::integer(std::string_view name) const {
+  return get<std::int64_t>(name);
+}
+double Attributes::number(std::string_view name) const {
+  return get<double>(name);
+}
+const std::string& Attributes::text(std::string_view name) const {
+  return get<std::string>(name);
+}
 const std::vector<std::int64_t>& Attributes::list(std::string_view name) const {
   return get<std::vector<std::int64_t>>(name);
 }

@@ -37,7 +37,8 @@ struct OpCost {
   Flops flops;  // 2 per multiply-add of a matmul, convolution or recurrent product; 0 for everything else
   Bytes read;
   Bytes written;
-  // The matrix products inside, each m x n x k, `count` times; empty for others. The cost model looks rates up by shape.
+  // The matrix products inside, each m x n x k, `count` times; empty for others. The cost model looks rates up by
+  // shape.
   struct Product {
     std::int64_t m = 0, n = 0, k = 0, count = 1;
   };
@@ -85,9 +86,9 @@ class Op {
 };
 
 // Helpers that most ops share.
-OpCost memory_cost(Types inputs, Types outputs);                      // no flops; every operand once
-ShardingRule pointwise_rule(Types inputs, std::int64_t outputs);      // equal shapes, all axes splittable
-ShardingRule replicated_rule(Types inputs, Types outputs);            // nothing can be split
+OpCost memory_cost(Types inputs, Types outputs);                  // no flops; every operand once
+ShardingRule pointwise_rule(Types inputs, std::int64_t outputs);  // equal shapes, all axes splittable
+ShardingRule replicated_rule(Types inputs, Types outputs);        // nothing can be split
 [[noreturn]] void fail_shapes(std::string_view op, const std::string& why, Types inputs);
 
 // Checks used by infer(); `op` opens the message.

@@ -9,7 +9,8 @@ namespace headway::graph {
 const Op& embedding_op();
 ValueId embedding(Graph& graph, ValueId table, ValueId ids);
 
-// embedding_grad. Inputs dy [..., n], ids; attribute `rows`; output dtable [rows, n], each row summed in the order of ids.
+// embedding_grad. Inputs dy [..., n], ids; attribute `rows`; output dtable [rows, n], each row summed in the order of
+// ids.
 struct EmbeddingGradAttributes {
   std::int64_t rows = 0;
   static EmbeddingGradAttributes from(const Attributes& attributes);

@@ -7,7 +7,8 @@ namespace headway::graph {
 
 // cross_entropy. Inputs logits [..., classes], labels i32 [...]; outputs loss [] = mean of -log softmax(logits)[label],
 // and the log-sum-exp of each row [...]. A label outside [0, classes) makes the loss NaN.
-// With `with_grad` (made by the fusion pass) a third input dloss [] and, in place of the log-sum-exp, the gradient of the logits.
+// With `with_grad` (made by the fusion pass) a third input dloss [] and, in place of the log-sum-exp, the gradient of
+// the logits.
 struct CrossEntropyAttributes {
   bool with_grad = false;
   static CrossEntropyAttributes from(const Attributes& attributes);

@@ -5,7 +5,8 @@
 
 namespace headway::graph {
 
-// The input "hyper", f32 [4], written by the trainer before the update: learning rate, 1 - beta1^t, 1 - beta2^t, unused.
+// The input "hyper", f32 [4], written by the trainer before the update: learning rate, 1 - beta1^t, 1 - beta2^t,
+// unused.
 enum HyperIndex : std::int64_t { kLearningRate, kBias1, kBias2 };
 
 // grad_norm. Inputs: any number of gradients; output f32 []: sqrt(sum of squares) * scale. Squares are summed in f64
@@ -32,8 +33,8 @@ struct AdamWAttributes {
 const Op& adamw_op();
 
 // sgd (as PyTorch: decay added to the gradient; buffer = momentum * buffer + gradient; parameter -= lr * buffer; the
-// first step's buffer is the gradient, which holds as buffers start at 0). Inputs hyper, with clip the norm, then for each
-// parameter: parameter, gradient and, with momentum > 0, the buffer; outputs parameter and buffer, in place.
+// first step's buffer is the gradient, which holds as buffers start at 0). Inputs hyper, with clip the norm, then for
+// each parameter: parameter, gradient and, with momentum > 0, the buffer; outputs parameter and buffer, in place.
 struct SgdAttributes {
   double momentum = 0;
   double clip = 0;
@@ -49,7 +50,7 @@ const Op& sgd_op();
 struct OptimizerSpec {
   enum class Kind : std::uint8_t { kAdamW, kSgd } kind = Kind::kAdamW;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, momentum = 0, weight_decay = 0;
-  double clip = 0;             // 0: no clipping, no norm
+  double clip = 0;              // 0: no clipping, no norm
   std::int64_t accumulate = 1;  // micro-batches a step; gradients are their mean
 };
 

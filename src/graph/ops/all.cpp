@@ -1,0 +1,61 @@
+#include "graph/ops/all.h"
+
+#include <array>
+
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/attention.h"
+#include "graph/ops/conv2d.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/embedding.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/loss.h"
+#include "graph/ops/optimizer.h"
+#include "graph/ops/pool.h"
+#include "graph/ops/shape_ops.h"
+#include "graph/ops/softmax.h"
+
+namespace headway::graph {
+
+std::span<const Op* const> all_ops() {
+  static const std::array kOps = {
+      &linear_op(),
+      &matmul_op(),
+      &conv2d_op(),
+      &conv2d_grad_input_op(),
+      &conv2d_grad_weight_op(),
+      &max_pool2d_op(),
+      &max_pool2d_grad_op(),
+      &activation_op(),
+      &activation_grad_op(),
+      &layernorm_op(),
+      &layernorm_grad_op(),
+      &softmax_op(),
+      &softmax_grad_op(),
+      &cross_entropy_op(),
+      &cross_entropy_grad_op(),
+      &mse_op(),
+      &mse_grad_op(),
+      &count_correct_op(),
+      &embedding_op(),
+      &embedding_grad_op(),
+      &attention_op(),
+      &attention_grad_op(),
+      &dropout_op(),
+      &add_op(),
+      &mul_op(),
+      &scale_op(),
+      &fill_op(),
+      &sum_leading_op(),
+      &accumulate_op(),
+      &reshape_op(),
+      &transpose_op(),
+      &grad_norm_op(),
+      &adamw_op(),
+      &sgd_op(),
+  };
+  return kOps;
+}
+
+}  // namespace headway::graph
