@@ -1,6 +1,11 @@
 // Activations, their gradients, and the bias gradient that comes with them.
 #include "backend/cpu/activation_rows.h"
+
+#include <algorithm>
+
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/simd_targets.h"
+#include "backend/cpu/tile_kernel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/activation.cpp"
@@ -11,40 +16,74 @@
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 
+// pre_stride 0 and pre null: the value before the activation is not wanted.
 template <class Function>
-void bias_rows(const float* bias, float* y, std::int64_t y_stride, float* pre, std::int64_t pre_stride,
-               std::int64_t rows, std::int64_t columns) {
-  const FloatTag d;
-  const std::int64_t whole = columns - columns % kLanes, rest = columns - whole;
-  for (std::int64_t row = 0; row < rows; ++row, y += y_stride) {
-    for (std::int64_t j = 0; j < whole; j += kLanes) {
-      FloatVector v = hn::LoadU(d, y + j);
-      if (bias != nullptr) v = hn::Add(v, hn::LoadU(d, bias + j));
-      if (pre != nullptr) hn::StoreU(v, d, pre + j);
-      hn::StoreU(Function::value(v), d, y + j);
-    }
-    if (rest != 0) {
-      FloatVector v = load_first(y + whole, rest);
-      if (bias != nullptr) v = hn::Add(v, load_first(bias + whole, rest));
-      if (pre != nullptr) store_first(v, pre + whole, rest);
-      store_first(Function::value(v), y + whole, rest);
-    }
-    if (pre != nullptr) pre += pre_stride;
+void bias_rows(Function /*kind*/, const float* bias, float* y, std::int64_t y_stride, float* pre,
+               std::int64_t pre_stride, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    float* y_row = y + row * y_stride;
+    float* pre_row = pre == nullptr ? nullptr : pre + row * pre_stride;
+    for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+      FloatVector v = at.load(y_row + j);
+      if (bias != nullptr) v = hn::Add(v, at.load(bias + j));
+      if (pre_row != nullptr) at.store(v, pre_row + j);
+      at.store(Function::value(v), y_row + j);
+    });
   }
 }
 
 void BiasActivationRows(graph::Activation kind, const float* bias, float* y, std::int64_t y_stride, float* pre,
                         std::int64_t pre_stride, std::int64_t rows, std::int64_t columns) {
-  switch (kind) {
-    case graph::Activation::kNone:
-      return bias_rows<Identity>(bias, y, y_stride, pre, pre_stride, rows, columns);
-    case graph::Activation::kRelu:
-      return bias_rows<Relu>(bias, y, y_stride, pre, pre_stride, rows, columns);
-    case graph::Activation::kGeluErf:
-      return bias_rows<GeluErf>(bias, y, y_stride, pre, pre_stride, rows, columns);
-    case graph::Activation::kGeluTanh:
-      return bias_rows<GeluTanh>(bias, y, y_stride, pre, pre_stride, rows, columns);
-  }
+  with_activation(
+      kind, [&](auto function) HWY_ATTR { bias_rows(function, bias, y, y_stride, pre, pre_stride, rows, columns); });
+}
+
+void Activate(graph::Activation kind, const float* x, float* y, std::int64_t n) {
+  with_activation(kind, [&](auto function) HWY_ATTR {
+    for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(function.value(at.load(x + j)), y + j); });
+  });
+}
+
+void ActivationGrad(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t n) {
+  with_activation(kind, [&](auto function) HWY_ATTR {
+    for_each_vector(n, [&](auto at, std::int64_t j)
+                           HWY_ATTR { at.store(function.gradient(at.load(saved + j), at.load(dy + j)), dx + j); });
+  });
+}
+
+// kRows rows at once, so that the column sums are loaded and stored once for all of them.
+template <int kRows, class Function>
+void grad_row_group(Function function, const float* dy, const float* saved, float* dx, std::int64_t columns,
+                    float* sums) {
+  for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+    FloatVector gradients[kRows];
+    for (int row = 0; row < kRows; ++row) {
+      const std::int64_t offset = row * columns + j;
+      gradients[row] = function.gradient(at.load(saved + offset), at.load(dy + offset));
+      at.store(gradients[row], dx + offset);
+    }
+    at.store(hn::Add(at.load(sums + j), sum_of_group<kRows>(gradients)), sums + j);
+  });
+}
+
+void ActivationGradRows(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t rows,
+                        std::int64_t columns, float* sums) {
+  std::fill(sums, sums + columns, 0.0F);
+  with_activation(kind, [&](auto function) HWY_ATTR {
+    std::int64_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+      const std::int64_t offset = row * columns;
+      grad_row_group<4>(function, dy + offset, saved + offset, dx + offset, columns, sums);
+    }
+    for (; row < rows; ++row) {
+      const std::int64_t offset = row * columns;
+      grad_row_group<1>(function, dy + offset, saved + offset, dx + offset, columns, sums);
+    }
+  });
+}
+
+void SumPartialRows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  sum_rows(x, stride, rows, columns, sums);
 }
 
 }  // namespace headway::backend::HWY_NAMESPACE
@@ -54,10 +93,54 @@ HWY_AFTER_NAMESPACE();
 namespace headway::backend {
 
 HWY_EXPORT(BiasActivationRows);
+HWY_EXPORT(Activate);
+HWY_EXPORT(ActivationGrad);
+HWY_EXPORT(ActivationGradRows);
+HWY_EXPORT(SumPartialRows);
 
 void bias_activation_rows(graph::Activation kind, const float* bias, float* y, std::int64_t y_stride, float* pre,
                           std::int64_t pre_stride, std::int64_t rows, std::int64_t columns) {
   HWY_DYNAMIC_DISPATCH(BiasActivationRows)(kind, bias, y, y_stride, pre, pre_stride, rows, columns);
+}
+
+std::unique_ptr<CpuKernel> prepare_activation(const KernelRequest& request) {
+  const graph::Activation kind = graph::ActivationAttributes::from(request.attributes).kind;
+  const Grid grid = flat_grid(request.inputs[0].shape.elements(), 2);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t begin = grid.begin(tile);
+    HWY_DYNAMIC_DISPATCH(Activate)(kind, input(args, 0) + begin, output(args, 0) + begin, grid.length(tile));
+  });
+}
+
+std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request) {
+  const auto attributes = graph::ActivationGradAttributes::from(request.attributes);
+  const graph::Activation kind = attributes.kind;
+  const Shape& shape = request.inputs[0].shape;
+  if (!attributes.bias_grad) {
+    const Grid grid = flat_grid(shape.elements(), 3);
+    return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+      const std::int64_t begin = grid.begin(tile);
+      HWY_DYNAMIC_DISPATCH(ActivationGrad)
+      (kind, input(args, 0) + begin, input(args, 1) + begin, output(args, 0) + begin, grid.length(tile));
+    });
+  }
+  // Stage 0: dx of a block of rows and its column sums; stage 1: the sums of all blocks, in order.
+  const std::int64_t columns = shape[-1];
+  const Grid rows = grid_of(shape.rows(), 12 * columns, 4), blocks = {columns, 256};
+  const Bytes workspace(4 * rows.tiles() * columns);
+  return tile_kernel({rows.tiles(), blocks.tiles()}, workspace,
+                     [=](std::size_t stage, std::int64_t tile, const KernelArgs& args) {
+                       if (stage == 0) {
+                         const std::int64_t offset = rows.begin(tile) * columns;
+                         HWY_DYNAMIC_DISPATCH(ActivationGradRows)
+                         (kind, input(args, 0) + offset, input(args, 1) + offset, output(args, 0) + offset,
+                          rows.length(tile), columns, scratch(args) + tile * columns);
+                       } else {
+                         const std::int64_t first = blocks.begin(tile);
+                         HWY_DYNAMIC_DISPATCH(SumPartialRows)
+                         (scratch(args) + first, columns, rows.tiles(), blocks.length(tile), output(args, 1) + first);
+                       }
+                     });
 }
 
 }  // namespace headway::backend

@@ -10,46 +10,11 @@
 #define HEADWAY_VECTOR_MATH_INL_H
 #endif
 
-#include <hwy/highway.h>
-
-#include <cstdint>
+#include "backend/cpu/vector_rows-inl.h"
+#include "graph/ops/activation.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using FloatTag = hn::ScalableTag<float>;
-using FloatVector = hn::Vec<FloatTag>;
-using FloatMask = hn::Mask<FloatTag>;
-inline constexpr std::int64_t kLanes = HWY_LANES(float);
-
-HWY_INLINE FloatVector splat(float value) {
-  return hn::Set(FloatTag(), value);
-}
-
-// The first `count` < kLanes elements at p; the other lanes are 0. Reads nothing behind them.
-HWY_INLINE FloatVector load_first(const float* p, std::int64_t count) {
-  const FloatTag d;
-#if HWY_CAP_GE256
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
-#else
-  HWY_ALIGN float lanes[kLanes] = {};
-  for (std::int64_t lane = 0; lane < count; ++lane) lanes[lane] = p[lane];
-  return hn::Load(d, lanes);
-#endif
-}
-
-// Stores the first `count` < kLanes lanes and writes nothing behind them.
-HWY_INLINE void store_first(FloatVector v, float* p, std::int64_t count) {
-  const FloatTag d;
-#if HWY_CAP_GE256
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, p);
-#else
-  HWY_ALIGN float lanes[kLanes];
-  hn::Store(v, d, lanes);
-  for (std::int64_t lane = 0; lane < count; ++lane) p[lane] = lanes[lane];
-#endif
-}
 
 // exp. x = n ln 2 + r with n the nearest whole number, so |r| <= ln(2) / 2; exp(x) = 2^n exp(r).
 // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits, from where a shift makes it the exponent:
@@ -96,10 +61,10 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
-// Activations as value types: `value` of x, `derivative` from what the op keeps (the input, for ReLU the output).
+// Activations as value types: `value` of x; `gradient` is dy times the derivative, from what the op keeps (the input;
+// for ReLU the output, though the input has the same sign).
 struct Identity {
   static HWY_INLINE FloatVector value(FloatVector x) { return x; }
-  static HWY_INLINE FloatVector derivative(FloatVector /*x*/) { return splat(1.0F); }
   static HWY_INLINE FloatVector gradient(FloatVector /*saved*/, FloatVector dy) { return dy; }
 };
 
@@ -139,6 +104,21 @@ struct GeluTanh {
     return hn::Mul(dy, hn::MulAdd(hn::Mul(x, slope), bell, s));
   }
 };
+
+// Calls body with the value type of `kind`.
+template <class Body>
+HWY_INLINE void with_activation(graph::Activation kind, const Body& body) {
+  switch (kind) {
+    case graph::Activation::kNone:
+      return body(Identity());
+    case graph::Activation::kRelu:
+      return body(Relu());
+    case graph::Activation::kGeluErf:
+      return body(GeluErf());
+    case graph::Activation::kGeluTanh:
+      return body(GeluTanh());
+  }
+}
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace headway::backend::HWY_NAMESPACE

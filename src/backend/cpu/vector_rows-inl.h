@@ -1,0 +1,151 @@
+// Walks over arrays of f32 in vectors, with an exact end: nothing behind the last element is read or written.
+// Included once for each instruction set (Highway's -inl.h form).
+//
+// A body is written once, for an access `at` that is a whole vector or the first few lanes of one:
+//   for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(hn::Sqrt(at.load(x + j)), y + j); });
+#if defined(HEADWAY_VECTOR_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADWAY_VECTOR_ROWS_INL_H
+#undef HEADWAY_VECTOR_ROWS_INL_H
+#else
+#define HEADWAY_VECTOR_ROWS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace headway::backend::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using FloatTag = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<FloatTag>;
+inline constexpr std::int64_t kLanes = HWY_LANES(float);
+
+HWY_INLINE FloatVector splat(float value) {
+  return hn::Set(FloatTag(), value);
+}
+HWY_INLINE float sum_of_lanes(FloatVector v) {
+  return hn::GetLane(hn::SumOfLanes(FloatTag(), v));
+}
+
+// All lanes.
+struct Whole {
+  HWY_INLINE FloatVector load(const float* p) const { return hn::LoadU(FloatTag(), p); }
+  HWY_INLINE FloatVector load_or(const float* p, FloatVector /*other*/) const { return load(p); }
+  HWY_INLINE FloatVector keep(FloatVector v) const { return v; }
+  HWY_INLINE void store(FloatVector v, float* p) const { hn::StoreU(v, FloatTag(), p); }
+};
+
+// The first `count` lanes, 0 < count < kLanes.
+struct First {
+  std::int64_t count;
+
+  HWY_INLINE hn::Mask<FloatTag> mask() const { return hn::FirstN(FloatTag(), static_cast<std::size_t>(count)); }
+  // The other lanes are 0.
+  HWY_INLINE FloatVector load(const float* p) const {
+#if HWY_CAP_GE256
+    return hn::MaskedLoad(mask(), FloatTag(), p);
+#else
+    HWY_ALIGN float lanes[kLanes] = {};
+    for (std::int64_t lane = 0; lane < count; ++lane) lanes[lane] = p[lane];
+    return hn::Load(FloatTag(), lanes);
+#endif
+  }
+  // The other lanes are those of `other`.
+  HWY_INLINE FloatVector load_or(const float* p, FloatVector other) const {
+    return hn::IfThenElse(mask(), load(p), other);
+  }
+  // Makes the other lanes 0.
+  HWY_INLINE FloatVector keep(FloatVector v) const {
+    return hn::IfThenElseZero(mask(), v);
+  }
+  HWY_INLINE void store(FloatVector v, float* p) const {
+#if HWY_CAP_GE256
+    hn::BlendedStore(v, mask(), FloatTag(), p);
+#else
+    HWY_ALIGN float lanes[kLanes];
+    hn::Store(v, FloatTag(), lanes);
+    for (std::int64_t lane = 0; lane < count; ++lane) p[lane] = lanes[lane];
+#endif
+  }
+};
+
+// body(at, j) for the vectors that start at j = 0, kLanes, ... of n elements.
+template <class Body>
+HWY_INLINE void for_each_vector(std::int64_t n, const Body& body) {
+  std::int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) body(Whole{}, j);
+  if (j < n) body(First{n - j}, j);
+}
+
+// Sum over n elements of term(at, j), in an order that depends on n only: four vectors of partial sums, then lanes.
+template <class Term>
+HWY_INLINE float sum_over(std::int64_t n, const Term& term) {
+  FloatVector sum0 = splat(0.0F), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::int64_t j = 0;
+  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+    sum0 = hn::Add(sum0, term(Whole{}, j));
+    sum1 = hn::Add(sum1, term(Whole{}, j + kLanes));
+    sum2 = hn::Add(sum2, term(Whole{}, j + 2 * kLanes));
+    sum3 = hn::Add(sum3, term(Whole{}, j + 3 * kLanes));
+  }
+  for (; j + kLanes <= n; j += kLanes) sum0 = hn::Add(sum0, term(Whole{}, j));
+  if (j < n) {
+    const First at{n - j};
+    sum1 = hn::Add(sum1, at.keep(term(at, j)));
+  }
+  return sum_of_lanes(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+}
+
+// Largest of n elements, -infinity for none; NaN elements may be left out.
+HWY_INLINE float max_over(const float* x, std::int64_t n) {
+  const FloatVector least = hn::Neg(hn::Inf(FloatTag()));
+  FloatVector max0 = least, max1 = least;
+  std::int64_t j = 0;
+  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+    max0 = hn::Max(max0, Whole{}.load(x + j));
+    max1 = hn::Max(max1, Whole{}.load(x + j + kLanes));
+  }
+  for (; j + kLanes <= n; j += kLanes) max0 = hn::Max(max0, Whole{}.load(x + j));
+  if (j < n) max1 = hn::Max(max1, First{n - j}.load_or(x + j, least));
+  return hn::GetLane(hn::MaxOfLanes(FloatTag(), hn::Max(max0, max1)));
+}
+
+// Pairwise sum of four vectors, or the one.
+template <int kCount>
+HWY_INLINE FloatVector sum_of_group(const FloatVector* v) {
+  static_assert(kCount == 1 || kCount == 4);
+  if constexpr (kCount == 1) return v[0];
+  return hn::Add(hn::Add(v[0], v[1]), hn::Add(v[2], v[3]));
+}
+
+// sums[j] = the sum over rows of x[row * stride + j], in row order.
+HWY_INLINE void sum_rows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  std::int64_t j = 0;
+  for (; j + 4 * kLanes <= columns; j += 4 * kLanes) {
+    FloatVector sum0 = splat(0.0F), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* from = x + row * stride + j;
+      sum0 = hn::Add(sum0, Whole{}.load(from));
+      sum1 = hn::Add(sum1, Whole{}.load(from + kLanes));
+      sum2 = hn::Add(sum2, Whole{}.load(from + 2 * kLanes));
+      sum3 = hn::Add(sum3, Whole{}.load(from + 3 * kLanes));
+    }
+    Whole{}.store(sum0, sums + j);
+    Whole{}.store(sum1, sums + j + kLanes);
+    Whole{}.store(sum2, sums + j + 2 * kLanes);
+    Whole{}.store(sum3, sums + j + 3 * kLanes);
+  }
+  for_each_vector(columns - j, [&](auto at, std::int64_t offset) HWY_ATTR {
+    FloatVector sum = splat(0.0F);
+    for (std::int64_t row = 0; row < rows; ++row) sum = hn::Add(sum, at.load(x + row * stride + j + offset));
+    at.store(sum, sums + j + offset);
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace headway::backend::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard toggled per target
