@@ -67,6 +67,26 @@ TEST(Permutation, BringsEveryElementToEveryPlaceEquallyOften) {
   }
 }
 
+// The same in 16 x 16 cells for sizes that take the fewer rounds.
+TEST(Permutation, SpreadsEachSixteenthEvenly) {
+  constexpr std::int64_t kParts = 16;
+  for (const std::int64_t n : {1024, 1040, 4096, 10000}) {
+    constexpr int kEpochs = 200;
+    std::vector<double> counts(kParts * kParts);
+    for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
+      const std::vector<std::int64_t> images = order(n, 23, epoch);
+      for (std::int64_t index = 0; index < n; ++index) {
+        ++counts[static_cast<std::size_t>(index * kParts / n * kParts +
+                                          images[static_cast<std::size_t>(index)] * kParts / n)];
+      }
+    }
+    const double expected = kEpochs * static_cast<double>(n) / (kParts * kParts), freedom = (kParts - 1) * (kParts - 1);
+    double statistic = 0;
+    for (const double count : counts) statistic += (count - expected) * (count - expected) / expected;
+    EXPECT_LT(std::abs(statistic - freedom), 6 * std::sqrt(2 * freedom)) << n;  // too even would be wrong too
+  }
+}
+
 double correlation(const std::vector<std::int64_t>& left, const std::vector<std::int64_t>& right, std::size_t shift) {
   const std::size_t count = left.size() - shift;
   const double mean = (static_cast<double>(left.size()) - 1) / 2;
