@@ -1,0 +1,171 @@
+// Element-wise arithmetic, sums over leading axes, accumulation.
+#include "graph/ops/arithmetic.h"
+
+#include <algorithm>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/simd_targets.h"
+#include "backend/cpu/tile_kernel.h"
+#include "graph/ops/dropout.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/arithmetic.cpp"
+#include <hwy/foreach_target.h>
+
+#include "backend/cpu/vector_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headway::backend::HWY_NAMESPACE {
+
+struct Plus {
+  static HWY_INLINE FloatVector of(FloatVector a, FloatVector b) { return hn::Add(a, b); }
+};
+struct Times {
+  static HWY_INLINE FloatVector of(FloatVector a, FloatVector b) { return hn::Mul(a, b); }
+};
+
+// y = a op b for rows of n elements; b is one row, used again for each, and with n = 1 one number.
+template <class Operation>
+void combine_rows(Operation /*op*/, const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
+  if (n == 1) {
+    const FloatVector all = splat(*b);
+    for_each_vector(rows,
+                    [&](auto at, std::int64_t j) HWY_ATTR { at.store(Operation::of(at.load(a + j), all), y + j); });
+    return;
+  }
+  for (std::int64_t row = 0; row < rows; ++row, a += n, y += n) {
+    for_each_vector(
+        n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(Operation::of(at.load(a + j), at.load(b + j)), y + j); });
+  }
+}
+
+void AddRowsTo(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
+  combine_rows(Plus(), a, b, y, rows, n);
+}
+
+void MultiplyRows(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
+  combine_rows(Times(), a, b, y, rows, n);
+}
+
+// kRows rows at once, so that the sums are loaded and stored once for all of them.
+template <int kRows>
+void add_row_group(const float* x, std::int64_t stride, std::int64_t columns, float* sums) {
+  for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+    FloatVector rows[kRows];
+    for (int row = 0; row < kRows; ++row) rows[row] = at.load(x + row * stride + j);
+    at.store(hn::Add(at.load(sums + j), sum_of_group<kRows>(rows)), sums + j);
+  });
+}
+
+// sums = the column sums of a block of rows, `stride` apart; memory is read row after row.
+void SumRows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  if (columns == 1 && stride == 1) {
+    *sums = sum_over(rows, [&](auto at, std::int64_t j) HWY_ATTR { return at.load(x + j); });
+    return;
+  }
+  std::fill(sums, sums + columns, 0.0F);
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) add_row_group<4>(x + row * stride, stride, columns, sums);
+  for (; row < rows; ++row) add_row_group<1>(x + row * stride, stride, columns, sums);
+}
+
+}  // namespace headway::backend::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headway::backend {
+
+HWY_EXPORT(AddRowsTo);
+HWY_EXPORT(MultiplyRows);
+HWY_EXPORT(SumRows);
+
+namespace {
+
+using CombineRows = void (*)(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n);
+
+template <class Choose>
+std::unique_ptr<CpuKernel> binary_kernel(const KernelRequest& request, Choose function) {
+  const std::int64_t elements = request.inputs[0].shape.elements(), n = request.inputs[1].shape.elements();
+  if (n == elements) {
+    const Grid grid = flat_grid(elements, 3);
+    return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+      const std::int64_t begin = grid.begin(tile);
+      function()(input(args, 0) + begin, input(args, 1) + begin, output(args, 0) + begin, 1, grid.length(tile));
+    });
+  }
+  const Grid grid = grid_of(n == 0 ? 0 : elements / n, 8 * n);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t begin = grid.begin(tile) * n;
+    function()(input(args, 0) + begin, input(args, 1), output(args, 0) + begin, grid.length(tile), n);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<CpuKernel> prepare_add(const KernelRequest& request) {
+  return binary_kernel(request, []() -> CombineRows { return HWY_DYNAMIC_DISPATCH(AddRowsTo); });
+}
+
+std::unique_ptr<CpuKernel> prepare_mul(const KernelRequest& request) {
+  return binary_kernel(request, []() -> CombineRows { return HWY_DYNAMIC_DISPATCH(MultiplyRows); });
+}
+
+std::unique_ptr<CpuKernel> prepare_scale(const KernelRequest& request) {
+  const auto factor = static_cast<float>(graph::ScaleAttributes::from(request.attributes).factor);
+  const Grid grid = flat_grid(request.inputs[0].shape.elements(), 2);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t begin = grid.begin(tile);
+    HWY_DYNAMIC_DISPATCH(MultiplyRows)(input(args, 0) + begin, &factor, output(args, 0) + begin, grid.length(tile), 1);
+  });
+}
+
+std::unique_ptr<CpuKernel> prepare_fill(const KernelRequest& request) {
+  const auto value = static_cast<float>(graph::FillAttributes::from(request.attributes).value);
+  const Grid grid = flat_grid(request.outputs[0].shape.elements(), 1);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    std::fill_n(output(args, 0) + grid.begin(tile), grid.length(tile), value);
+  });
+}
+
+// Tiles are blocks of rows x blocks of columns. Stage 0 sums each, straight into the output when there is one block of
+// rows; stage 1 adds the blocks of rows in order.
+std::unique_ptr<CpuKernel> prepare_sum_leading(const KernelRequest& request) {
+  const std::int64_t n = request.outputs[0].shape.elements();
+  const std::int64_t row_count = n == 0 ? 0 : request.inputs[0].shape.elements() / n;
+  const Grid columns = {n, 4096};
+  const Grid rows = grid_of(row_count, 4 * std::min(n, columns.size), 4);
+  const bool direct = rows.tiles() == 1;
+  std::vector<std::int64_t> stages = {rows.tiles() * columns.tiles()};
+  if (!direct) stages.push_back(columns.tiles());
+  return tile_kernel(std::move(stages), Bytes(direct ? 0 : 4 * rows.tiles() * n),
+                     [=](std::size_t stage, std::int64_t tile, const KernelArgs& args) {
+                       const std::int64_t first = columns.begin(tile % columns.tiles());
+                       const std::int64_t width = columns.length(tile % columns.tiles());
+                       if (stage == 0) {
+                         const std::int64_t block = tile / columns.tiles();
+                         float* sums = direct ? output(args, 0) : scratch(args) + block * n;
+                         HWY_DYNAMIC_DISPATCH(SumRows)
+                         (input(args, 0) + rows.begin(block) * n + first, n, rows.length(block), width, sums + first);
+                       } else {
+                         HWY_DYNAMIC_DISPATCH(SumRows)
+                         (scratch(args) + first, n, rows.tiles(), width, output(args, 0) + first);
+                       }
+                     });
+}
+
+std::unique_ptr<CpuKernel> prepare_accumulate(const KernelRequest& request) {
+  const Grid grid = flat_grid(request.inputs[0].shape.elements(), 3);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t begin = grid.begin(tile), length = grid.length(tile);
+    const float* x = input(args, 1) + begin;
+    float* to = output(args, 0) + begin;
+    if (input<std::int64_t>(args, 2)[graph::kMicroBatch] == 0) {
+      std::copy_n(x, length, to);
+    } else {
+      HWY_DYNAMIC_DISPATCH(AddRowsTo)(input(args, 0) + begin, x, to, 1, length);
+    }
+  });
+}
+
+}  // namespace headway::backend
+#endif  // HWY_ONCE

@@ -1,0 +1,209 @@
+// LayerNorm with its fused forms, and its gradient in one pass over the rows.
+//
+// With h = (x - mean) rstd and dz the gradient at h gamma + beta, of n columns:
+//   dx = rstd (dz gamma - mean(dz gamma) - h mean(dz gamma h)),  dgamma = sum of dz h over rows,  dbeta = sum of dz.
+// A row is read twice, the second time from the first-level cache; dz gamma waits for its means in dx.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/simd_targets.h"
+#include "backend/cpu/tile_kernel.h"
+#include "graph/ops/layernorm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/layernorm.cpp"
+#include <hwy/foreach_target.h>
+
+#include "backend/cpu/vector_math-inl.h"
+
+#ifndef HEADWAY_BACKEND_CPU_LAYERNORM_ROWS
+#define HEADWAY_BACKEND_CPU_LAYERNORM_ROWS
+namespace headway::backend {
+
+// The operands of a block of rows; null where a form has none.
+struct NormRows {
+  const float *x, *gamma, *beta, *residual;
+  float *y, *mean, *rstd, *sum;
+  std::int64_t rows, columns;
+  float eps;
+};
+
+struct NormGradRows {
+  const float *dy, *x, *mean, *rstd, *gamma, *beta, *extra;
+  float *dx, *dgamma, *dbeta;  // dgamma, dbeta: sums over the block
+  std::int64_t rows, columns;
+};
+
+}  // namespace headway::backend
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace headway::backend::HWY_NAMESPACE {
+
+template <class Function>
+void norm_row(Function function, const NormRows& block, std::int64_t row) {
+  const std::int64_t n = block.columns;
+  const float* s = block.x + row * n;
+  float total = 0;
+  if (block.residual != nullptr) {
+    const float *x = s, *residual = block.residual + row * n;
+    float* sum = block.sum + row * n;
+    total = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR {
+      const FloatVector v = hn::Add(at.load(x + j), at.load(residual + j));
+      at.store(v, sum + j);
+      return v;
+    });
+    s = sum;
+  } else {
+    total = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR { return at.load(s + j); });
+  }
+  const float mean = total / static_cast<float>(n);
+  const FloatVector means = splat(mean);
+  const float squares = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR {
+    const FloatVector centred = hn::Sub(at.load(s + j), means);
+    return hn::Mul(centred, centred);
+  });
+  const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(n) + block.eps);
+  const FloatVector rstds = splat(rstd);
+  float* y = block.y + row * n;
+  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
+    const FloatVector h = hn::Mul(hn::Sub(at.load(s + j), means), rstds);
+    at.store(function.value(hn::MulAdd(h, at.load(block.gamma + j), at.load(block.beta + j))), y + j);
+  });
+  block.mean[row] = mean;
+  block.rstd[row] = rstd;
+}
+
+void LayerNormRows(graph::Activation kind, const NormRows& block) {
+  with_activation(kind, [&](auto function) HWY_ATTR {
+    for (std::int64_t row = 0; row < block.rows; ++row) norm_row(function, block, row);
+  });
+}
+
+// kRows rows at once: the sums over rows are loaded and stored once for all of them.
+template <int kRows, class Function>
+void norm_grad_group(Function function, const NormGradRows& block, std::int64_t first) {
+  const std::int64_t n = block.columns, start = first * n;
+  const float *x = block.x + start, *dy = block.dy + start;
+  float* dx = block.dx + start;
+  FloatVector means[kRows], rstds[kRows], sums[kRows], products[kRows];
+  for (int row = 0; row < kRows; ++row) {
+    means[row] = splat(block.mean[first + row]);
+    rstds[row] = splat(block.rstd[first + row]);
+    sums[row] = products[row] = splat(0.0F);
+  }
+  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
+    const FloatVector gamma = at.load(block.gamma + j), beta = at.load(block.beta + j);
+    FloatVector dz[kRows], dzh[kRows];
+    for (int row = 0; row < kRows; ++row) {
+      const FloatVector h = hn::Mul(hn::Sub(at.load(x + row * n + j), means[row]), rstds[row]);
+      dz[row] = function.gradient(hn::MulAdd(h, gamma, beta), at.load(dy + row * n + j));
+      dzh[row] = hn::Mul(dz[row], h);
+      const FloatVector dh = hn::Mul(dz[row], gamma);  // 0 in lanes behind the row
+      at.store(dh, dx + row * n + j);
+      sums[row] = hn::Add(sums[row], dh);
+      products[row] = hn::Add(products[row], at.keep(hn::Mul(dh, h)));
+    }
+    at.store(hn::Add(at.load(block.dgamma + j), sum_of_group<kRows>(dzh)), block.dgamma + j);
+    at.store(hn::Add(at.load(block.dbeta + j), sum_of_group<kRows>(dz)), block.dbeta + j);
+  });
+  for (int row = 0; row < kRows; ++row) {
+    const FloatVector mean_dh = splat(sum_of_lanes(sums[row]) / static_cast<float>(n));
+    const FloatVector mean_dhh = splat(sum_of_lanes(products[row]) / static_cast<float>(n));
+    const float* extra = block.extra == nullptr ? nullptr : block.extra + start + row * n;
+    for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
+      const FloatVector h = hn::Mul(hn::Sub(at.load(x + row * n + j), means[row]), rstds[row]);
+      const FloatVector dh = at.load(dx + row * n + j);
+      const FloatVector centred = hn::NegMulAdd(h, mean_dhh, hn::Sub(dh, mean_dh));
+      const FloatVector result =
+          extra == nullptr ? hn::Mul(rstds[row], centred) : hn::MulAdd(rstds[row], centred, at.load(extra + j));
+      at.store(result, dx + row * n + j);
+    });
+  }
+}
+
+void LayerNormGradRows(graph::Activation kind, const NormGradRows& block) {
+  std::fill(block.dgamma, block.dgamma + block.columns, 0.0F);
+  std::fill(block.dbeta, block.dbeta + block.columns, 0.0F);
+  with_activation(kind, [&](auto function) HWY_ATTR {
+    std::int64_t row = 0;
+    for (; row + 4 <= block.rows; row += 4) norm_grad_group<4>(function, block, row);
+    for (; row < block.rows; ++row) norm_grad_group<1>(function, block, row);
+  });
+}
+
+void SumNormPartials(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  sum_rows(x, stride, rows, columns, sums);
+}
+
+}  // namespace headway::backend::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headway::backend {
+
+HWY_EXPORT(LayerNormRows);
+HWY_EXPORT(LayerNormGradRows);
+HWY_EXPORT(SumNormPartials);
+
+std::unique_ptr<CpuKernel> prepare_layernorm(const KernelRequest& request) {
+  const auto attributes = graph::LayerNormAttributes::from(request.attributes);
+  const Shape& shape = request.inputs[0].shape;
+  const std::int64_t n = shape[-1];
+  const Grid grid = grid_of(shape.rows(), (attributes.residual ? 16 : 8) * n, 4);
+  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t first = grid.begin(tile), offset = first * n;
+    HWY_DYNAMIC_DISPATCH(LayerNormRows)
+    (attributes.activation, NormRows{.x = input(args, 0) + offset,
+                                     .gamma = input(args, 1),
+                                     .beta = input(args, 2),
+                                     .residual = attributes.residual ? input(args, 3) + offset : nullptr,
+                                     .y = output(args, 0) + offset,
+                                     .mean = output(args, 1) + first,
+                                     .rstd = output(args, 2) + first,
+                                     .sum = attributes.residual ? output(args, 3) + offset : nullptr,
+                                     .rows = grid.length(tile),
+                                     .columns = n,
+                                     .eps = static_cast<float>(attributes.eps)});
+  });
+}
+
+std::unique_ptr<CpuKernel> prepare_layernorm_grad(const KernelRequest& request) {
+  const auto attributes = graph::LayerNormGradAttributes::from(request.attributes);
+  const Shape& shape = request.inputs[1].shape;
+  const std::int64_t n = shape[-1];
+  // Stage 0: dx of a block of rows and its sums for dgamma and dbeta; stage 1: the sums of all blocks, in order.
+  const Grid rows = grid_of(shape.rows(), (attributes.extra ? 16 : 12) * n, 4), blocks = {n, 256};
+  const Bytes workspace(8 * rows.tiles() * n);
+  return tile_kernel(
+      {rows.tiles(), blocks.tiles()}, workspace, [=](std::size_t stage, std::int64_t tile, const KernelArgs& args) {
+        if (stage == 1) {
+          const std::int64_t first = blocks.begin(tile);
+          for (std::size_t which = 0; which < 2; ++which) {  // dgamma, dbeta
+            HWY_DYNAMIC_DISPATCH(SumNormPartials)
+            (scratch(args) + static_cast<std::int64_t>(which) * n + first, 2 * n, rows.tiles(), blocks.length(tile),
+             output(args, 1 + which) + first);
+          }
+          return;
+        }
+        const std::int64_t first = rows.begin(tile), offset = first * n;
+        float* partial = scratch(args) + tile * 2 * n;
+        HWY_DYNAMIC_DISPATCH(LayerNormGradRows)
+        (attributes.activation, NormGradRows{.dy = input(args, 0) + offset,
+                                             .x = input(args, 1) + offset,
+                                             .mean = input(args, 2) + first,
+                                             .rstd = input(args, 3) + first,
+                                             .gamma = input(args, 4),
+                                             .beta = input(args, 5),
+                                             .extra = attributes.extra ? input(args, 6) + offset : nullptr,
+                                             .dx = output(args, 0) + offset,
+                                             .dgamma = partial,
+                                             .dbeta = partial + n,
+                                             .rows = rows.length(tile),
+                                             .columns = n});
+      });
+}
+
+}  // namespace headway::backend
+#endif  // HWY_ONCE
