@@ -89,14 +89,15 @@ run env PATH="$work/bin:$PATH" "$work/link" x
 expect "the second call, by a symbolic link, starts nothing but the program" 0
 is "the second call is silent" "$err" ""
 is "the second call" "$out" "one $work/elsewhere [x]"
+# Its own work is measured as processor time, which a busy machine does not stretch; the best of 20 calls counts.
 best=1000000
+TIMEFORMAT='%U %S'
 for _ in {1..20}; do
-  before=${EPOCHREALTIME/./}
-  "$clone/headway" >/dev/null
-  took=$((${EPOCHREALTIME/./} - before))
+  read -r user system < <({ time "$clone/headway" >/dev/null 2>&1; } 2>&1)
+  took=$((10#${user/./} + 10#${system/./}))
   ((took >= best)) || best=$took
 done
-is "the second call takes less than 50 ms (best of 20: $best us)" "$((best < 50000))" 1
+is "the second call costs less than 50 ms (best of 20: $best ms)" "$((best < 50))" 1
 run "$clone/headway" fail
 expect "the program's exit code is passed on" 5
 
