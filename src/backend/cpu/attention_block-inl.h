@@ -1,0 +1,219 @@
+// Products of small blocks for attention: packing, and a register tile of fused multiply-adds.
+//
+// A product C = A B has A [rows, depth], B [depth, columns], C [rows, columns]. Columns are whole vectors, so B and C
+// are packed; A is read one number at a time and broadcast, so it may lie in memory by rows or by columns. A tile of
+// 6 rows x 4 vectors keeps its 24 sums in registers over the whole depth: per step 4 loads of B, 6 broadcasts of A
+// and 24 multiply-adds, so that the two multiply-add units never wait for the two load units.
+//
+// A causal mask makes blocks on the diagonal triangular. Key k and query q, both counted from the start of their
+// block, see each other when k <= q + shift. A tile leaves out the columns or the range of depth that none of its rows
+// sees; a block without a mask has a large shift.
+#if defined(HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_
+#undef HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_
+#else
+#define HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/cpu/attention_problem.h"
+#include "backend/cpu/vector_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headway::backend::HWY_NAMESPACE {
+inline constexpr std::int64_t kTileRows = 6;
+inline constexpr std::int64_t kTileVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 32 vector registers, or 16
+
+enum class ByRow : bool { kNo, kYes };
+
+// What a tile leaves out when its rows are keys or queries.
+enum class Skip {
+  kEarlyColumns,  // rows are keys, columns queries
+  kEarlyDepth,    // rows are keys, depth is over queries
+  kLateDepth,     // rows are queries, depth is over keys
+};
+
+// C (+)= A B; strides in floats, of rows, or of columns where A lies by columns.
+struct Product {
+  const float* a;
+  std::int64_t a_stride;
+  const float* b;
+  std::int64_t b_stride;
+  float* c;
+  std::int64_t c_stride;
+  std::int64_t rows, vectors, depth;
+  bool add;
+};
+
+template <std::int64_t kRows, std::int64_t kVectors, ByRow kByRow>
+HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, std::int64_t a_stride, const float* HWY_RESTRICT b,
+                                std::int64_t b_stride, float* HWY_RESTRICT c, std::int64_t c_stride, std::int64_t depth,
+                                bool add) {
+  const FloatTag tag;
+  FloatVector sum[kRows][kVectors];
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      sum[r][v] = add ? hn::Load(tag, c + r * c_stride + v * kLanes) : hn::Zero(tag);
+    }
+  }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    FloatVector right[kVectors];
+    for (std::int64_t v = 0; v < kVectors; ++v) right[v] = hn::Load(tag, b + v * kLanes);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const FloatVector left = hn::Set(tag, kByRow == ByRow::kYes ? a[r * a_stride] : a[r]);
+      for (std::int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left, right[v], sum[r][v]);
+    }
+    a += kByRow == ByRow::kYes ? 1 : a_stride;
+    b += b_stride;
+  }
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) hn::Store(sum[r][v], tag, c + r * c_stride + v * kLanes);
+  }
+}
+
+using TileFunction = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
+                              std::int64_t, bool);
+
+// The tile of `rows` rows and `vectors` vectors.
+template <ByRow kByRow, std::int64_t kRows = kTileRows, std::int64_t kVectors = kTileVectors>
+TileFunction tile_function(std::int64_t rows, std::int64_t vectors) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return tile_function<kByRow, kRows - 1, kVectors>(rows, vectors);
+  }
+  if constexpr (kVectors > 1) {
+    if (vectors < kVectors) return tile_function<kByRow, kRows, kVectors - 1>(rows, vectors);
+  }
+  return multiply_tile<kRows, kVectors, kByRow>;
+}
+
+template <ByRow kByRow, Skip kSkip>
+void multiply(const Product& product, std::int64_t shift) {
+  // Columns in panels of equal width, so that none is too narrow to keep the multiply-add units busy.
+  const std::int64_t panels = (product.vectors + kTileVectors - 1) / kTileVectors;
+  const std::int64_t width = (product.vectors + panels - 1) / panels;
+  for (std::int64_t left = 0; left < product.vectors; left += width) {
+    for (std::int64_t row = 0; row < product.rows; row += kTileRows) {
+      const std::int64_t rows = std::min(kTileRows, product.rows - row);
+      std::int64_t first_vector = left, first = 0, last = product.depth;
+      const std::int64_t end_vector = std::min(left + width, product.vectors);
+      if constexpr (kSkip == Skip::kLateDepth) {
+        const std::int64_t seen = row + rows + shift;
+        last = std::min(last, std::max<std::int64_t>(seen, 0));
+      } else {
+        const std::int64_t unseen = std::max<std::int64_t>(row - shift, 0);
+        if constexpr (kSkip == Skip::kEarlyDepth) first = std::min(last, unseen);
+        if constexpr (kSkip == Skip::kEarlyColumns) first_vector = std::max(left, unseen / kLanes);
+        if (first_vector >= end_vector) continue;
+      }
+      const float* a =
+          product.a + (kByRow == ByRow::kYes ? row * product.a_stride + first : first * product.a_stride + row);
+      tile_function<kByRow>(rows, end_vector - first_vector)(
+          a, product.a_stride, product.b + first * product.b_stride + first_vector * kLanes, product.b_stride,
+          product.c + row * product.c_stride + first_vector * kLanes, product.c_stride, last - first, product.add);
+    }
+  }
+}
+
+// Copies rows of `size` floats to rows of `padded` floats, zeros behind.
+inline void pack_rows(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t size, std::int64_t padded,
+                      float* HWY_RESTRICT to) {
+  const FloatTag tag;
+  for (std::int64_t r = 0; r < rows; ++r, from += stride, to += padded) {
+    std::int64_t d = 0;
+    for (; d + kLanes <= size; d += kLanes) hn::Store(hn::LoadU(tag, from + d), tag, to + d);
+    for (; d < size; ++d) to[d] = from[d];
+    for (; d < padded; ++d) to[d] = 0.0F;
+  }
+}
+
+// Writes packed rows times a factor to rows of `size` floats.
+inline void unpack_rows(const float* HWY_RESTRICT from, std::int64_t padded, std::int64_t rows, std::int64_t size,
+                        float factor, float* HWY_RESTRICT to, std::int64_t stride) {
+  const FloatTag tag;
+  for (std::int64_t r = 0; r < rows; ++r, from += padded, to += stride) {
+    std::int64_t d = 0;
+    for (; d + kLanes <= size; d += kLanes) {
+      hn::StoreU(hn::Mul(hn::Load(tag, from + d), splat(factor)), tag, to + d);
+    }
+    for (; d < size; ++d) to[d] = from[d] * factor;
+  }
+}
+
+// Four floats of each of the rows r, r + 4, r + 8 ... as the 128-bit blocks of one vector.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, const float* from, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(Tag()) == 4) {
+    return hn::LoadU(tag, from);
+  } else {
+    const hn::Half<Tag> half;
+    constexpr std::int64_t kUpperRow = hn::MaxLanes(Tag()) / 2;
+    return hn::Combine(tag, load_blocks(half, from + kUpperRow * stride, stride), load_blocks(half, from, stride));
+  }
+}
+
+// Transposes rows of `size` floats, times a factor, to [size, kQueryBlock]; columns up to a whole vector are zero.
+inline void pack_transposed(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t size, float factor,
+                            float* HWY_RESTRICT to) {
+  const FloatTag tag;
+  std::int64_t r = 0;
+  const hn::Repartition<double, FloatTag> pairs;
+  const FloatVector scale = splat(factor);
+  for (; r + kLanes <= rows; r += kLanes, from += kLanes * stride) {
+    std::int64_t d = 0;
+    for (; d + 4 <= size; d += 4) {
+      const FloatVector row0 = load_blocks(tag, from + d, stride), row1 = load_blocks(tag, from + stride + d, stride);
+      const FloatVector row2 = load_blocks(tag, from + 2 * stride + d, stride),
+                        row3 = load_blocks(tag, from + 3 * stride + d, stride);
+      const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(tag, row0, row1));
+      const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(tag, row2, row3));
+      const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row0, row1));
+      const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row2, row3));
+      float* column = to + d * kQueryBlock + r;
+      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveLower(pairs, low01, low23))), tag, column);
+      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveUpper(pairs, low01, low23))), tag, column + kQueryBlock);
+      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveLower(pairs, high01, high23))), tag,
+                column + 2 * kQueryBlock);
+      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveUpper(pairs, high01, high23))), tag,
+                column + 3 * kQueryBlock);
+    }
+    for (; d < size; ++d) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        to[d * kQueryBlock + r + lane] = from[lane * stride + d] * factor;
+    }
+  }
+  const std::int64_t columns = (rows + kLanes - 1) / kLanes * kLanes;
+  if (r == columns) return;
+  for (std::int64_t d = 0; d < size; ++d) {
+    for (std::int64_t lane = 0; r + lane < columns; ++lane) {
+      to[d * kQueryBlock + r + lane] = r + lane < rows ? from[lane * stride + d] * factor : 0.0F;
+    }
+  }
+}
+
+// The queries of vector `v` of a block that see key `key`.
+inline hn::Mask<FloatTag> seeing(std::int64_t v, std::int64_t key, std::int64_t shift) {
+  const FloatTag tag;
+  const auto first = static_cast<float>(key - shift);
+  return hn::Ge(hn::Iota(tag, static_cast<float>(v * kLanes)), hn::Set(tag, first));
+}
+
+// Keys that all queries of vector `v` see, and keys that at least one sees, of `keys` in the block.
+struct SeenKeys {
+  std::int64_t by_all, by_any;
+
+  SeenKeys(std::int64_t v, std::int64_t keys, std::int64_t shift) {
+    const auto clamped = [keys](std::int64_t end) { return std::min(keys, std::max<std::int64_t>(end, 0)); };
+    const std::int64_t first_query = v * kLanes;
+    by_all = clamped(first_query + shift + 1);
+    by_any = clamped(first_query + kLanes + shift);
+  }
+};
+
+}  // namespace headway::backend::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_

@@ -1,0 +1,91 @@
+// The shapes of one attention, where its operands lie, and how its work is cut; shared by forward and backward.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "backend/cpu/cpu_kernel.h"
+#include "graph/ops/attention.h"
+
+namespace headway::backend {
+
+// Queries of a block: four vectors of 16 floats. The columns of every block of scores.
+inline constexpr std::int64_t kQueryBlock = 64;
+
+// A head is one item, or several (`parts`) where heads are few, each of them a range of query blocks (forward) or of
+// key blocks (backward). Tiles are few and walk over several items, so that a tile's scratch stays in its core's cache.
+struct AttentionProblem {
+  std::int64_t batch = 0, sequence = 0, heads = 0, head_size = 0;
+  bool causal = false;
+  std::int64_t block = 0;  // of the axis that is cut into parts
+  std::int64_t parts = 1;
+
+  static AttentionProblem from(const KernelRequest& request, const graph::TensorType& qkv, std::int64_t block) {
+    constexpr std::int64_t kEnoughItems = 16, kLeastBlocks = 2;
+    const graph::AttentionAttributes attributes = graph::AttentionAttributes::from(request.attributes);
+    AttentionProblem problem;
+    problem.batch = qkv.shape[0];
+    problem.sequence = qkv.shape[1];
+    problem.heads = attributes.heads;
+    problem.head_size = qkv.shape[2] / (3 * problem.heads);
+    problem.causal = attributes.causal;
+    problem.block = block;
+    const std::int64_t all_heads = problem.batch * problem.heads;
+    if (all_heads > 0 && all_heads < kEnoughItems) {
+      problem.parts =
+          std::clamp<std::int64_t>(problem.blocks() / kLeastBlocks, 1, (kEnoughItems + all_heads - 1) / all_heads);
+    }
+    return problem;
+  }
+
+  std::int64_t blocks() const { return (sequence + block - 1) / block; }
+  std::int64_t items() const { return sequence == 0 || head_size == 0 ? 0 : batch * heads * parts; }
+  std::int64_t tiles() const { return std::min<std::int64_t>(items(), 16); }
+  std::int64_t first_item(std::int64_t tile) const { return tile * items() / tiles(); }
+
+  // Head size and sequence rounded up to whole vectors of any target.
+  static std::int64_t padded(std::int64_t count) { return (count + 15) / 16 * 16; }
+
+  float scale() const { return 1.0F / std::sqrt(static_cast<float>(head_size)); }
+
+  // First element of a head in [batch, sequence, heads, head_size] and its stride between positions; the same for
+  // queries (0), keys (1) and values (2) in qkv.
+  std::int64_t row_stride() const { return heads * head_size; }
+  std::int64_t start(std::int64_t head) const {
+    return head / heads * sequence * row_stride() + head % heads * head_size;
+  }
+  std::int64_t qkv_row_stride() const { return 3 * row_stride(); }
+  std::int64_t qkv_start(std::int64_t head, std::int64_t which) const {
+    return head / heads * sequence * qkv_row_stride() + which * row_stride() + head % heads * head_size;
+  }
+};
+
+// One item: blocks [first_block, last_block) of a head.
+struct AttentionItem {
+  std::int64_t head, part, first_block, last_block;
+
+  AttentionItem(const AttentionProblem& problem, std::int64_t item)
+      : head(item / problem.parts),
+        part(item % problem.parts),
+        first_block(part * problem.blocks() / problem.parts),
+        last_block((part + 1) * problem.blocks() / problem.parts) {}
+};
+
+// Cuts a tile's slice of the workspace into arrays; with a null base it only counts.
+class Scratch {
+ public:
+  explicit Scratch(float* base) : base_(base) {}
+  float* take(std::int64_t floats) {
+    float* taken = base_ == nullptr ? nullptr : base_ + used_;
+    used_ += AttentionProblem::padded(floats);
+    return taken;
+  }
+  std::int64_t used() const { return used_; }
+
+ private:
+  float* base_;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace headway::backend
