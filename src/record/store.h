@@ -14,10 +14,10 @@ struct sqlite3;
 
 namespace headway::record {
 
-// Empty fields do not restrict.
+// Empty fields do not restrict. ({.kind = "bench"} compiles without warnings because every field has an initial value.)
 struct ResultFilter {
-  std::string kind;
-  std::string workload;
+  std::string kind = {};
+  std::string workload = {};
   std::int64_t limit = 0;  // 0 = all
 };
 

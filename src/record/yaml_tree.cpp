@@ -110,7 +110,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, Node::Kind kind) {
     refuse_tag(mark, tag);
-    if (expects_key()) fail(mark, "a key must be a word, not a list or a section");
+    if (expects_key()) fail(mark, "a key must be a word, not a list or a section; is a bracket left open?");
     if (levels_.size() >= kDeepest) fail(mark, fmt::format("nested deeper than {} levels", kDeepest));
     levels_.push_back({node_at(mark, kind), std::nullopt});
   }
