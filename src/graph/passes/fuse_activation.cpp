@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/conv2d.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+#include "graph/passes/fusion.h"
+#include "graph/passes/rewriter.h"
+
+namespace headway::graph {
+namespace {
+
+// The first reader of `value` that is an activation; size() when there is none.
+std::size_t activation_of(Rewriter& graph, ValueId value) {
+  for (const std::size_t reader : graph.readers(value)) {
+    if (graph.node(reader).op == &activation_op()) return reader;
+  }
+  return graph.size();
+}
+
+bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm) {
+  Node& forward = graph.node(norm);
+  LayerNormAttributes attributes = LayerNormAttributes::from(forward.attributes);
+  const ValueId normalised = forward.outputs[0];
+  const std::size_t act = activation_of(graph, normalised);
+  if (attributes.activation != Activation::kNone || graph.is_output(normalised) || act == graph.size()) return false;
+  const Activation kind = ActivationAttributes::from(graph.node(act).attributes).kind;
+  const ValueId activated = graph.node(act).outputs[0];
+
+  // In training graphs the gradient reads the normalised value (GELU) or the activated one (ReLU); it must feed this
+  // norm's gradient and nothing else.
+  const ValueId saved = gradient_uses_output(kind) ? activated : normalised;
+  std::size_t act_grad = graph.size(), norm_grad = graph.size();
+  for (const std::size_t reader : graph.readers(saved)) {
+    const Node& candidate = graph.node(reader);
+    if (candidate.op == &activation_grad_op() && candidate.inputs[1] == saved) act_grad = reader;
+  }
+  if (act_grad != graph.size()) {
+    norm_grad = graph.only_reader(graph.node(act_grad).outputs[0], layernorm_grad_op());
+    if (norm_grad == graph.size() || graph.node(norm_grad).inputs[2] != forward.outputs[1]) return false;
+  }
+  for (const std::size_t reader : graph.readers(normalised)) {
+    if (reader != act && reader != act_grad) return false;
+  }
+
+  attributes.activation = kind;
+  forward.attributes = attributes.to_attributes();
+  forward.outputs[0] = activated;
+  graph.remove(act);
+  if (act_grad != graph.size()) {
+    Node& backward = graph.node(norm_grad);
+    LayerNormGradAttributes grad = LayerNormGradAttributes::from(backward.attributes);
+    grad.activation = kind;
+    backward.attributes = grad.to_attributes();
+    backward.inputs[0] = graph.node(act_grad).inputs[0];
+    graph.remove(act_grad);
+  }
+  return true;
+}
+
+bool fuse_linear_activation(Rewriter& graph, std::size_t index) {
+  Node& node = graph.node(index);
+  LinearAttributes attributes = LinearAttributes::from(node.attributes);
+  const ValueId before = node.outputs[0];
+  const std::size_t act = activation_of(graph, before);
+  if (attributes.activation != Activation::kNone || act == graph.size()) return false;
+  attributes.activation = ActivationAttributes::from(graph.node(act).attributes).kind;
+  attributes.keep_pre = graph.readers(before).size() > 1 || graph.is_output(before);
+  node.outputs = {graph.node(act).outputs[0]};
+  if (attributes.keep_pre) node.outputs.push_back(before);
+  node.attributes = attributes.to_attributes();
+  graph.remove(act);
+  return true;
+}
+
+bool fuse_conv_relu(Rewriter& graph, std::size_t index) {
+  Node& node = graph.node(index);
+  Conv2dAttributes attributes = Conv2dAttributes::from(node.attributes);
+  const std::size_t act = graph.only_reader(node.outputs[0], activation_op());
+  if (attributes.activation != Activation::kNone || act == graph.size()) return false;
+  attributes.activation = ActivationAttributes::from(graph.node(act).attributes).kind;
+  if (attributes.activation != Activation::kRelu) return false;
+  node.outputs = {graph.node(act).outputs[0]};
+  node.attributes = attributes.to_attributes();
+  graph.remove(act);
+  return true;
+}
+
+}  // namespace
+
+std::int64_t fuse_norm_activation(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index) || rewriter.node(index).op != &layernorm_op()) continue;
+    count += fuse_norm_activation_at(rewriter, index) ? 1 : 0;
+  }
+  return rewriter.finish(count);
+}
+
+std::int64_t fuse_bias_activation(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index)) continue;
+    if (rewriter.node(index).op == &linear_op()) count += fuse_linear_activation(rewriter, index) ? 1 : 0;
+    if (rewriter.node(index).op == &conv2d_op()) count += fuse_conv_relu(rewriter, index) ? 1 : 0;
+  }
+  return rewriter.finish(count);
+}
+
+std::int64_t fuse_bias_grad(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index) || rewriter.node(index).op != &activation_grad_op()) continue;
+    Node& node = rewriter.node(index);
+    ActivationGradAttributes attributes = ActivationGradAttributes::from(node.attributes);
+    if (attributes.bias_grad) continue;
+    for (const std::size_t reader : rewriter.readers(node.outputs[0])) {
+      const Node& sum = rewriter.node(reader);
+      if (sum.op != &sum_leading_op() || SumLeadingAttributes::from(sum.attributes).keep != 1) continue;
+      attributes.bias_grad = true;
+      node.attributes = attributes.to_attributes();
+      node.outputs.push_back(sum.outputs[0]);
+      rewriter.remove(reader);
+      ++count;
+      break;
+    }
+  }
+  return rewriter.finish(count);
+}
+
+}  // namespace headway::graph

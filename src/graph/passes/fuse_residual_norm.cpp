@@ -1,0 +1,60 @@
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/layernorm.h"
+#include "graph/passes/fusion.h"
+#include "graph/passes/rewriter.h"
+
+namespace headway::graph {
+namespace {
+
+bool fuse_forward(Graph& types, Rewriter& graph, std::size_t sum) {
+  const Node& add = graph.node(sum);
+  if (types.value(add.inputs[0]).type != types.value(add.inputs[1]).type) return false;  // a broadcast
+  for (const std::size_t reader : graph.readers(add.outputs[0])) {
+    Node& norm = graph.node(reader);
+    if (norm.op != &layernorm_op() || norm.inputs[0] != add.outputs[0]) continue;
+    LayerNormAttributes attributes = LayerNormAttributes::from(norm.attributes);
+    if (attributes.residual) continue;
+    attributes.residual = true;
+    norm.attributes = attributes.to_attributes();
+    norm.inputs[0] = add.inputs[0];
+    norm.inputs.push_back(add.inputs[1]);
+    norm.outputs.push_back(add.outputs[0]);
+    graph.remove(sum);
+    return true;
+  }
+  return false;
+}
+
+bool fuse_backward(Graph& types, Rewriter& graph, std::size_t index) {
+  Node& norm = graph.node(index);
+  LayerNormGradAttributes attributes = LayerNormGradAttributes::from(norm.attributes);
+  const std::size_t sum = graph.only_reader(norm.outputs[0], add_op());
+  if (attributes.extra || sum == graph.size()) return false;
+  const Node& add = graph.node(sum);
+  const ValueId other = add.inputs[0] == norm.outputs[0] ? add.inputs[1] : add.inputs[0];
+  if (other == norm.outputs[0] || types.value(other).type != types.value(norm.outputs[0]).type) return false;
+  attributes.extra = true;
+  norm.attributes = attributes.to_attributes();
+  norm.inputs.push_back(other);
+  norm.outputs[0] = add.outputs[0];
+  graph.remove(sum);
+  return true;
+}
+
+}  // namespace
+
+std::int64_t fuse_residual_norm(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index)) continue;
+    if (rewriter.node(index).op == &add_op()) count += fuse_forward(graph, rewriter, index) ? 1 : 0;
+  }
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index)) continue;
+    if (rewriter.node(index).op == &layernorm_grad_op()) count += fuse_backward(graph, rewriter, index) ? 1 : 0;
+  }
+  return rewriter.finish(count);
+}
+
+}  // namespace headway::graph

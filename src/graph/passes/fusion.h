@@ -1,0 +1,25 @@
+// The fusion passes. Each keeps the values that others read; what nobody reads any more is not made any more.
+#pragma once
+
+#include <cstdint>
+
+#include "graph/graph.h"
+
+namespace headway::graph {
+
+// layernorm -> activation, and in the gradient activation_grad -> layernorm_grad: the normalised value is not stored.
+std::int64_t fuse_norm_activation(Graph& graph);
+// linear or conv2d -> activation; the value before it is kept only where the gradient reads it.
+std::int64_t fuse_bias_activation(Graph& graph);
+// activation_grad -> sum_leading: the bias gradient is summed while the gradient is in cache.
+std::int64_t fuse_bias_grad(Graph& graph);
+// add -> layernorm, and in the gradient layernorm_grad -> add.
+std::int64_t fuse_residual_norm(Graph& graph);
+// cross_entropy and its gradient in one walk over the logits.
+std::int64_t fuse_cross_entropy(Graph& graph);
+// All parameter updates of one kind in one node.
+std::int64_t fuse_optimizer(Graph& graph);
+// Nodes whose results nobody reads.
+std::int64_t remove_dead(Graph& graph);
+
+}  // namespace headway::graph

@@ -1,0 +1,49 @@
+#include "graph/passes/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "graph/passes/fusion.h"
+
+namespace headway::graph {
+
+std::span<const Pass> all_passes() {
+  static constexpr std::array kPasses = {
+      Pass{"remove_dead", "drops nodes whose results nobody reads", remove_dead},
+      Pass{"fuse_norm_activation", "LayerNorm with the activation after it, forward and backward",
+           fuse_norm_activation},
+      Pass{"fuse_bias_activation", "linear and conv2d with the activation after them", fuse_bias_activation},
+      Pass{"fuse_bias_grad", "the gradient of an activation with the sum for the bias", fuse_bias_grad},
+      Pass{"fuse_residual_norm", "residual addition with the LayerNorm after it, forward and backward",
+           fuse_residual_norm},
+      Pass{"fuse_cross_entropy", "cross-entropy with its gradient", fuse_cross_entropy},
+      Pass{"fuse_optimizer", "the update of all parameters as one op", fuse_optimizer},
+  };
+  return kPasses;
+}
+
+std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without) {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  for (const std::string& name : without) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw UserError(fmt::format("--without-pass: no pass '{}'{}", name, suggestion(name, names)));
+    }
+  }
+  std::vector<PassReport> reports;
+  for (const Pass& pass : all_passes()) {
+    if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
+    const Seconds start = now();
+    const std::int64_t rewrites = pass.run(graph);
+    verify(graph);
+    reports.push_back({std::string(pass.name), rewrites, now() - start});
+  }
+  return reports;
+}
+
+}  // namespace headway::graph
