@@ -53,7 +53,7 @@ Values evaluate(const graph::Graph& graph, const std::map<std::string, Tensor>& 
   std::vector<Tensor> tensors(graph.values().size());
   for (std::size_t id = 0; id < tensors.size(); ++id) {
     const graph::Value& value = graph.values()[id];
-    if (value.role == graph::Role::kActivation) continue;
+    if (value.role == graph::Role::kActivation || value.producer != graph::kNoNode) continue;
     const auto found = given.find(value.name);
     if (found != given.end()) tensors[id] = found->second;
   }

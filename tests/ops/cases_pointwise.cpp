@@ -1,0 +1,130 @@
+#include <limits>
+
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/dropout.h"
+#include "tests/ops/cases.h"
+
+namespace headway::ops_test {
+namespace {
+
+constexpr graph::Activation kActivations[] = {graph::Activation::kRelu, graph::Activation::kGeluErf,
+                                              graph::Activation::kGeluTanh};
+
+// Empty, one element, odd, a vector with and without a tail, several axes, and one of many tiles.
+std::vector<Shape> shapes_of(Random& random) {
+  return {{0, 5}, {1}, {7}, {16}, {3, 5}, {2, 3, 17}, {random.integer(1, 40), random.integer(1, 40)}};
+}
+const Shape kLarge = {701, 515};
+
+}  // namespace
+
+void activation_cases(CaseMaker& maker) {
+  for (const graph::Activation kind : kActivations) {
+    const graph::Attributes attributes = graph::ActivationAttributes{kind}.to_attributes();
+    for (const Shape& shape : shapes_of(maker.random())) maker.add(attributes, {maker.floats(shape, -6, 6)});
+    // Far out, where exp overflows when carelessly used.
+    maker.add(attributes, {maker.given({9}, {-1e4, -100, -20, -9, 0, 9, 20, 100, 1e4})});
+    maker.add(attributes, {maker.floats(kLarge, -6, 6)}).large = true;
+  }
+}
+
+void activation_grad_cases(CaseMaker& maker) {
+  for (const graph::Activation kind : kActivations) {
+    const double low = graph::gradient_uses_output(kind) ? 0.01 : -6;
+    for (const bool bias_grad : {false, true}) {
+      const graph::Attributes attributes = graph::ActivationGradAttributes{kind, bias_grad}.to_attributes();
+      for (const Shape& shape : shapes_of(maker.random())) {
+        Operand saved = maker.floats(shape, low, 6);
+        for (std::size_t i = 0; low > 0 && i < saved.values.size(); i += 3) saved.values[i] = 0;
+        maker.add(attributes, {maker.floats(shape), saved});
+      }
+      maker.add(attributes, {maker.floats(kLarge), maker.floats(kLarge, low, 6)}).large = true;
+    }
+  }
+}
+
+namespace {
+
+void binary_cases(CaseMaker& maker) {
+  for (const Shape& shape : shapes_of(maker.random())) maker.add({}, {maker.floats(shape), maker.floats(shape)});
+  maker.add({}, {maker.floats({5, 7}), maker.floats({7})});
+  maker.add({}, {maker.floats({4, 3, 5}), maker.floats({3, 5})});
+  maker.add({}, {maker.floats({4, 3, 5}), maker.floats({5})});
+  maker.add({}, {maker.floats({6, 1}), maker.floats({1})});
+  maker.add({}, {maker.floats({0, 7}), maker.floats({7})});
+  maker.add({}, {maker.floats(kLarge), maker.floats(kLarge)}).large = true;
+  maker.add({}, {maker.floats(kLarge), maker.floats({515})}).large = true;
+}
+
+}  // namespace
+
+void add_cases(CaseMaker& maker) {
+  binary_cases(maker);
+}
+void mul_cases(CaseMaker& maker) {
+  binary_cases(maker);
+}
+
+void scale_cases(CaseMaker& maker) {
+  for (const double factor : {0.0, 1.0, -0.37}) {
+    const graph::Attributes attributes = graph::ScaleAttributes{factor}.to_attributes();
+    for (const Shape& shape : shapes_of(maker.random())) maker.add(attributes, {maker.floats(shape)});
+    maker.add(attributes, {maker.floats({})});
+    maker.add(attributes, {maker.floats(kLarge)}).large = true;
+  }
+}
+
+void fill_cases(CaseMaker& maker) {
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{}, {0}, {1}, {17}, {3, 5}, {2, 3, 4}}) {
+    maker.add(graph::FillAttributes{1.25, shape}.to_attributes(), {});
+  }
+  maker.add(graph::FillAttributes{-0.5, {701, 515}}.to_attributes(), {}).large = true;
+}
+
+void sum_leading_cases(CaseMaker& maker) {
+  const auto sum = [&](const Shape& shape, std::int64_t keep) -> OpCase& {
+    return maker.add(graph::SumLeadingAttributes{keep}.to_attributes(), {maker.floats(shape)});
+  };
+  sum({0, 5}, 1);
+  sum({1}, 1);
+  sum({9}, 0);
+  sum({7, 3}, 1);
+  sum({7, 3}, 2);
+  sum({2, 5, 3}, 1);
+  sum({2, 5, 3}, 2);
+  sum({2, 5, 3}, 0);
+  sum({33, 1}, 1);
+  sum({maker.random().integer(1, 60), maker.random().integer(1, 60)}, 1);
+  sum({5003, 37}, 1).large = true;
+  sum({3, 401, 515}, 2).large = true;
+  sum({200001}, 0).large = true;
+}
+
+void accumulate_cases(CaseMaker& maker) {
+  for (const std::int64_t micro_batch : {0, 1, 5}) {
+    const Operand position = maker.position(7, 3, micro_batch, 64);
+    for (const Shape& shape : shapes_of(maker.random())) {
+      maker.add({}, {maker.floats(shape), maker.floats(shape), position});
+    }
+    maker.add({}, {maker.floats(kLarge), maker.floats(kLarge), position}).large = true;
+  }
+  // What the accumulator held before the first micro-batch does not matter, not even NaN.
+  maker.add({}, {maker.given({5}, Tensor(5, std::numeric_limits<double>::quiet_NaN())), maker.floats({5}),
+                 maker.position(7, 3, 0, 0)});
+}
+
+void dropout_cases(CaseMaker& maker) {
+  for (const double p : {0.0, 0.1, 0.5, 0.9}) {
+    const graph::Attributes attributes = graph::DropoutAttributes{p, maker.random().integer(0, 99)}.to_attributes();
+    for (const Shape& shape : shapes_of(maker.random())) {
+      maker.add(attributes, {maker.floats(shape), maker.position(maker.random().integer(0, 1 << 30), 11, 2, 24)});
+    }
+    // Rows of an odd length that begin inside a block of four random words.
+    maker.add(attributes, {maker.floats({5, 3}), maker.position(3, 0, 0, 7)});
+    maker.add(attributes, {maker.floats(kLarge), maker.position(3, 1, 0, 1000)}).large = true;
+  }
+}
+
+}  // namespace headway::ops_test

@@ -1,0 +1,192 @@
+#include <array>
+
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/attention.h"
+#include "graph/ops/conv2d.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/embedding.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/loss.h"
+#include "graph/ops/pool.h"
+#include "graph/ops/shape_ops.h"
+#include "graph/ops/softmax.h"
+#include "tests/ops/gradient_check.h"
+
+namespace headway::ops_test {
+namespace {
+
+using graph::Activation;
+using graph::ValueId;
+
+// Extents from 1 to `most`: one, and odd and even sizes.
+std::int64_t extent(GraphMaker& maker, std::int64_t most = 6) {
+  return maker.random().integer(1, most);
+}
+
+// A shape of 1 to 3 axes.
+Shape any_shape(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims;
+  for (int axis = 0; axis <= variant % 3; ++axis) dims.push_back(variant == 0 ? 1 : extent(maker));
+  return Shape(dims);
+}
+
+ValueId build_add(GraphMaker& maker, int variant) {
+  const Shape shape = any_shape(maker, variant);
+  const Shape tail = variant < 3 ? shape : Shape{shape[-1]};
+  const ValueId a = maker.parameter(shape), b = maker.parameter(tail);
+  return maker.loss_of(graph::add(maker.graph(), a, b));
+}
+
+ValueId build_mul(GraphMaker& maker, int variant) {
+  const Shape shape = any_shape(maker, variant);
+  const Shape tail = variant < 3 ? shape : Shape{shape[-1]};
+  const ValueId a = maker.parameter(shape), b = maker.parameter(tail);
+  return maker.loss_of(graph::mul(maker.graph(), a, b));
+}
+
+ValueId build_scale(GraphMaker& maker, int variant) {
+  const ValueId x = maker.parameter(any_shape(maker, variant));
+  return maker.loss_of(graph::scale(maker.graph(), x, maker.random().uniform(-2, 2)));
+}
+
+ValueId build_reshape(GraphMaker& maker, int variant) {
+  const std::int64_t a = extent(maker), b = extent(maker), c = extent(maker);
+  const ValueId x = maker.parameter({a, b, c});
+  return maker.loss_of(graph::reshape(maker.graph(), x, variant == 0 ? Shape{a * b, c} : Shape{a, b * c}));
+}
+
+ValueId build_transpose(GraphMaker& maker, int variant) {
+  const std::vector<std::vector<std::int64_t>> permutations = {
+      {1, 0, 2, 3}, {0, 2, 1, 3}, {3, 1, 0, 2}, {2, 3, 1, 0}, {1, 2, 3, 0}};
+  const ValueId x = maker.parameter({extent(maker, 4), extent(maker, 4), extent(maker, 4), extent(maker, 4)});
+  return maker.loss_of(graph::transpose(maker.graph(), x, permutations[static_cast<std::size_t>(variant)]));
+}
+
+ValueId build_activation(GraphMaker& maker, int variant) {
+  const auto kind = static_cast<Activation>(1 + variant % 3);
+  const Shape shape = any_shape(maker, variant / 3);
+  const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape));
+  return maker.loss_of(graph::activation(maker.graph(), x, kind));
+}
+
+ValueId build_linear(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims = any_shape(maker, variant).dims();
+  const std::int64_t n = extent(maker, 7);
+  const ValueId x = maker.parameter(Shape(dims)), w = maker.parameter({n, dims.back()});
+  const ValueId b = variant % 2 == 0 ? maker.parameter({n}) : graph::kNoValue;
+  return maker.loss_of(graph::linear(maker.graph(), x, w, b));
+}
+
+ValueId build_matmul(GraphMaker& maker, int variant) {
+  const bool transpose_a = variant % 2 == 1, transpose_b = variant / 2 % 2 == 1;
+  const std::int64_t m = extent(maker), n = extent(maker), k = extent(maker);
+  std::vector<std::int64_t> a, b;
+  for (int axis = 0; axis < variant / 4; ++axis) a.push_back(extent(maker, 3));
+  b = a;
+  for (const std::int64_t size : transpose_a ? std::array{k, m} : std::array{m, k}) a.push_back(size);
+  for (const std::int64_t size : transpose_b ? std::array{n, k} : std::array{k, n}) b.push_back(size);
+  const ValueId left = maker.parameter(Shape(a)), right = maker.parameter(Shape(b));
+  return maker.loss_of(graph::matmul(maker.graph(), left, right, {transpose_a, transpose_b, false}));
+}
+
+ValueId build_conv2d(GraphMaker& maker, int variant) {
+  graph::Conv2dAttributes conv;
+  if (variant > 0) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      conv.stride[axis] = extent(maker, 2);
+      conv.padding[axis] = extent(maker, 3) - 1;
+      conv.dilation[axis] = extent(maker, 2);
+    }
+  }
+  const std::int64_t in = extent(maker, 3), out = extent(maker, 3);
+  const ValueId x = maker.parameter({extent(maker, 2), 4 + extent(maker, 3), 4 + extent(maker, 3), in});
+  const ValueId w = maker.parameter({out, in, extent(maker, 3), extent(maker, 3)});
+  const ValueId b = variant % 2 == 0 ? maker.parameter({out}) : graph::kNoValue;
+  return maker.loss_of(graph::conv2d(maker.graph(), x, w, b, conv));
+}
+
+ValueId build_max_pool2d(GraphMaker& maker, int variant) {
+  graph::MaxPool2dAttributes pool;
+  if (variant > 1) {
+    pool.kernel = {extent(maker, 3), extent(maker, 3)};
+    pool.stride = {extent(maker, 3), extent(maker, 3)};
+  }
+  const Shape shape = {extent(maker, 2), 2 + extent(maker, 4), 2 + extent(maker, 4), extent(maker, 3)};
+  const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape, 0.05));
+  return maker.loss_of(graph::max_pool2d(maker.graph(), x, pool));
+}
+
+ValueId build_layernorm(GraphMaker& maker, int variant) {
+  // An even spread keeps the variance away from 0, where finite differences would need a smaller step.
+  std::vector<std::int64_t> dims = any_shape(maker, variant).dims();
+  dims.back() = variant == 0 ? 1 : 3 + extent(maker);
+  const ValueId x = maker.parameter_of(Shape(dims), maker.random().distinct(Shape(dims), 0.3));
+  const ValueId gamma = maker.parameter({dims.back()}), beta = maker.parameter({dims.back()});
+  return maker.loss_of(graph::layernorm(maker.graph(), x, gamma, beta, variant == 0 ? 0.1 : 1e-5));
+}
+
+ValueId build_softmax(GraphMaker& maker, int variant) {
+  return maker.loss_of(graph::softmax(maker.graph(), maker.parameter(any_shape(maker, variant))));
+}
+
+ValueId build_cross_entropy(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims = any_shape(maker, variant).dims();
+  const std::int64_t classes = variant == 0 ? 1 : 1 + extent(maker);
+  const ValueId labels = maker.ids(Shape(dims), 0, classes - 1);
+  dims.push_back(classes);
+  const ValueId loss = graph::cross_entropy(maker.graph(), maker.parameter(Shape(dims)), labels);
+  return variant % 2 == 0 ? loss : graph::scale(maker.graph(), loss, 0.7);
+}
+
+ValueId build_mse(GraphMaker& maker, int variant) {
+  const ValueId loss = maker.loss_of(maker.parameter(any_shape(maker, variant)));
+  return variant % 2 == 0 ? loss : graph::scale(maker.graph(), loss, -1.3);
+}
+
+ValueId build_embedding(GraphMaker& maker, int variant) {
+  const std::int64_t rows = extent(maker), n = extent(maker);
+  const ValueId table = maker.parameter({rows, n});
+  const ValueId ids = maker.ids(any_shape(maker, variant), 0, rows - 1);
+  return maker.loss_of(graph::embedding(maker.graph(), table, ids));
+}
+
+ValueId build_attention(GraphMaker& maker, int variant) {
+  const std::int64_t heads = variant < 2 ? 1 : extent(maker, 3), size = variant < 2 ? 1 : extent(maker, 4);
+  const ValueId qkv = maker.parameter({extent(maker, 2), extent(maker), 3 * heads * size});
+  return maker.loss_of(graph::attention(maker.graph(), qkv, {heads, variant % 2 == 0}));
+}
+
+ValueId build_dropout(GraphMaker& maker, int variant) {
+  maker.set_position(maker.random().integer(0, 1 << 20), 3, 1, variant);
+  const ValueId x = maker.parameter({2 + extent(maker), 3 + extent(maker)});
+  return maker.loss_of(graph::dropout(maker.graph(), x, {0.2 * variant, variant}));
+}
+
+}  // namespace
+
+std::span<const GradientRow> gradient_rows() {
+  static constexpr std::array kRows = {
+      GradientRow{graph::add_op, 6, build_add},
+      GradientRow{graph::mul_op, 6, build_mul},
+      GradientRow{graph::scale_op, 4, build_scale},
+      GradientRow{graph::reshape_op, 2, build_reshape},
+      GradientRow{graph::transpose_op, 5, build_transpose},
+      GradientRow{graph::activation_op, 9, build_activation},
+      GradientRow{graph::linear_op, 6, build_linear},
+      GradientRow{graph::matmul_op, 12, build_matmul},
+      GradientRow{graph::conv2d_op, 8, build_conv2d},
+      GradientRow{graph::max_pool2d_op, 6, build_max_pool2d},
+      GradientRow{graph::layernorm_op, 6, build_layernorm},
+      GradientRow{graph::softmax_op, 5, build_softmax},
+      GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},
+      GradientRow{graph::mse_op, 4, build_mse},
+      GradientRow{graph::embedding_op, 5, build_embedding},
+      GradientRow{graph::attention_op, 8, build_attention},
+      GradientRow{graph::dropout_op, 4, build_dropout},
+  };
+  return kRows;
+}
+
+}  // namespace headway::ops_test
