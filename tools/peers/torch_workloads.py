@@ -51,6 +51,7 @@ class Workload(NamedTuple):
     module: nn.Module
     make_batch: Callable[[torch.Generator], Batch]
     loss_fn: Callable[[Tensor, Tensor], Tensor]
+    images: bool = False  # 4-D activations, which may be channels-last
 
 
 class MlpLayer(nn.Module):
@@ -120,7 +121,8 @@ def convnet(image: int = 28, channels: tuple[int, int, int] = (32, 64, 64), hidd
         bright = torch.arange(image) // 2 == target[:, None]
         return x + bright[:, None, :, None], target
 
-    return Workload(ConvNet(image, channels, hidden, classes), make_batch, F.cross_entropy)
+    return Workload(ConvNet(image, channels, hidden, classes), make_batch, F.cross_entropy,
+                    images=True)
 
 
 class Attention(nn.Module):
@@ -280,7 +282,7 @@ def check_batches(batches: list[Batch], synthetic: Batch, path: str) -> None:
         for kind, found, wanted in zip(("input", "target"), batch, synthetic):
             if (found.dtype, found.shape[1:]) != (wanted.dtype, wanted.shape[1:]):
                 raise UserError(f"{path}: {kind}.{k} is {found.dtype} {list(found.shape)}, must be "
-                                f"{wanted.dtype} {['n', *wanted.shape[1:]]}")
+                                f"{wanted.dtype} [{', '.join(['n', *map(str, wanted.shape[1:])])}]")
         if len(batch[0]) != len(batch[1]):
             raise UserError(f"{path}: input.{k} has {len(batch[0])} samples, target.{k} {len(batch[1])}")
 
@@ -380,7 +382,7 @@ def make_trainer(options: argparse.Namespace, mode: str) -> Trainer:
         synthetic, batches = batches[0], load_batches(options.batches)
         check_batches(batches, synthetic, options.batches)
     return Trainer(workload, batches, optimizer_of(options), compiled=mode == "compile",
-                   channels_last=options.channels_last and options.workload == "convnet",
+                   channels_last=options.channels_last and workload.images,
                    accumulate=options.accumulate)
 
 
@@ -447,7 +449,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--warmup", type=int, default=10, help="untimed steps before (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the weights and the synthetic batch")
     parser.add_argument("--channels-last", action=on_off, default=True,
-                        help="memory format of convnet (default: on)")
+                        help="memory format of image models (default: on)")
 
     group = parser.add_argument_group("optimizer")
     group.add_argument("--optimizer", choices=("sgd", "adamw"), default="adamw")

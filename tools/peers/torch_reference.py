@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Writes the test data of "the first 20 losses equal PyTorch's".
+
+Small models of the same structure as the standard workloads, trained for 20
+steps by PyTorch on the CPU. For each model:
+
+    MODEL.init.safetensors     the initial weights (float32)
+    MODEL.batches.safetensors  input.K and target.K; step s uses batch s mod count
+    MODEL.json                 the model's sizes and, for each run, the optimizer, the
+                               losses and the gradient norms (before clipping), in
+                               float32 on one thread and in float64 from the same bits
+
+    torch_reference.py tests/data/torch_losses
+"""
+
+import argparse
+import copy
+import json
+import math
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+import torch_workloads
+from torch_workloads import Batch, Optimizer, Trainer, Workload
+
+STEPS = 20
+SEED = 1
+
+# name -> (builder, its arguments, batches). The 10 image batches are used twice: the file stays small.
+MODELS = {
+    "mlp": (torch_workloads.mlp, {"features": 10, "width": 16, "layers": 2, "rows": 32}, 20),
+    "convnet": (torch_workloads.convnet,
+                {"image": 28, "channels": (4, 8, 8), "hidden": 16, "classes": 10, "images": 8}, 10),
+    "gpt": (torch_workloads.gpt,
+            {"layers": 2, "hidden": 32, "heads": 4, "sequence": 16, "vocab": 32, "batch": 2}, 20),
+}
+
+SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)
+ADAMW = Optimizer("adamw", lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0)
+
+# name -> (optimizer, batches a step). With two, step s uses batches 2s and 2s + 1 (mod count).
+RUNS = {"sgd": (SGD, 1), "adamw": (ADAMW, 1), "adamw_accumulate_2": (ADAMW, 2)}
+
+
+def train(workload: Workload, batches: list[Batch], optimizer: Optimizer, accumulate: int,
+          dtype: torch.dtype) -> dict[str, list[float]]:
+    """Losses and gradient norms of the first steps, from the workload's weights, which stay as they are."""
+    workload = workload._replace(module=copy.deepcopy(workload.module).to(dtype))
+    batches = [tuple(t.to(dtype) if t.is_floating_point() else t for t in batch) for batch in batches]
+    trainer = Trainer(workload, batches, optimizer, accumulate=accumulate)
+    losses, norms = [], []
+    for _ in range(STEPS):
+        losses.append(trainer.step().item())
+        grads = [p.grad for p in trainer.module.parameters()]
+        norm = trainer.grad_norm if optimizer.clip else torch.nn.utils.get_total_norm(grads)
+        norms.append(norm.item())
+    assert all(map(math.isfinite, losses + norms)), "training diverged"
+    return {"losses": losses, "grad_norms": norms}
+
+
+def write_model(name: str, folder: Path) -> None:
+    """The three files of one model."""
+    builder, sizes, count = MODELS[name]
+    torch.manual_seed(SEED)
+    workload = builder(**sizes)
+    generator = torch.Generator().manual_seed(SEED)
+    batches = [workload.make_batch(generator) for _ in range(count)]
+    tensors = {}
+    for k, (x, target) in enumerate(batches):
+        tensors |= {f"input.{k}": x.contiguous(), f"target.{k}": target.contiguous()}
+    torch_workloads.save_weights(workload.module, str(folder / f"{name}.init.safetensors"))
+    save_file(tensors, folder / f"{name}.batches.safetensors")
+
+    runs = {}
+    for run, (optimizer, accumulate) in RUNS.items():
+        runs[run] = {"optimizer": optimizer.record(), "accumulate": accumulate,
+                     "f32": train(workload, batches, optimizer, accumulate, torch.float32),
+                     "f64": train(workload, batches, optimizer, accumulate, torch.float64)}
+    record = {"torch": torch.__version__, "seed": SEED, "steps": STEPS, "batches": count,
+              "model": {"name": name} | sizes,
+              "parameters": torch_workloads.count_parameters(workload.module), "runs": runs}
+    (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+def main() -> None:
+    """Writes all models into the folder."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    for name in MODELS:
+        write_model(name, folder)
+
+
+if __name__ == "__main__":
+    main()
