@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 // pre_stride 0 and pre null: the value before the activation is not wanted.
 template <class Function>
@@ -86,6 +87,7 @@ void SumPartialRows(const float* x, std::int64_t stride, std::int64_t rows, std:
   sum_rows(x, stride, rows, columns, sums);
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 struct Plus {
   static HWY_INLINE FloatVector of(FloatVector a, FloatVector b) { return hn::Add(a, b); }
@@ -69,6 +70,7 @@ void SumRows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_
   for (; row < rows; ++row) add_row_group<1>(x + row * stride, stride, columns, sums);
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

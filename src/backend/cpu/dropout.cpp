@@ -20,6 +20,7 @@
 #ifndef HEADWAY_BACKEND_CPU_DROPOUT_DRAW
 #define HEADWAY_BACKEND_CPU_DROPOUT_DRAW
 namespace headway::backend {
+namespace {
 
 // What a launch draws with: an element is kept when the upper 24 bits of its word are at least `threshold`.
 struct DropoutDraw {
@@ -29,11 +30,13 @@ struct DropoutDraw {
   float scale;
 };
 
+}  // namespace
 }  // namespace headway::backend
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 using LongTag = hn::ScalableTag<std::uint64_t>;
 using LongVector = hn::Vec<LongTag>;
@@ -103,6 +106,7 @@ void DropElements(const DropoutDraw& draw, std::uint64_t element, const float* x
   }
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

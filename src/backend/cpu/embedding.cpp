@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 // Adds columns [0, width) of the rows of dy to those of the table, in the order of ids; rows are `stride` apart in
 // both.
@@ -31,6 +32,7 @@ void AddRows(const float* dy, const std::int32_t* ids, std::int64_t count, std::
   }
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -20,6 +20,7 @@
 #ifndef HEADWAY_BACKEND_CPU_LAYERNORM_ROWS
 #define HEADWAY_BACKEND_CPU_LAYERNORM_ROWS
 namespace headway::backend {
+namespace {
 
 // The operands of a block of rows; null where a form has none.
 struct NormRows {
@@ -35,11 +36,13 @@ struct NormGradRows {
   std::int64_t rows, columns;
 };
 
+}  // namespace
 }  // namespace headway::backend
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 template <class Function>
 void norm_row(Function function, const NormRows& block, std::int64_t row) {
@@ -137,6 +140,7 @@ void SumNormPartials(const float* x, std::int64_t stride, std::int64_t rows, std
   sum_rows(x, stride, rows, columns, sums);
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 inline bool is_class(std::int32_t label, std::int64_t classes) {
   return label >= 0 && label < classes;
@@ -112,6 +113,7 @@ std::int64_t CountCorrectRows(const float* logits, const std::int32_t* labels, s
   return count;
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -21,6 +21,7 @@
 #ifndef HEADWAY_BACKEND_CPU_OPTIMIZER_STEPS
 #define HEADWAY_BACKEND_CPU_OPTIMIZER_STEPS
 namespace headway::backend {
+namespace {
 
 // The numbers of one launch. `keep` is 1 - learning rate * decay for parameters that decay.
 struct AdamWStep {
@@ -30,11 +31,13 @@ struct SgdStep {
   float grad_factor, decay, momentum, learning_rate;
 };
 
+}  // namespace
 }  // namespace headway::backend
 #endif
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 void AdamWElements(const AdamWStep& step, const float* p, const float* gradient, const float* m, const float* v,
                    float* p_out, float* m_out, float* v_out, std::int64_t n) {
@@ -93,6 +96,7 @@ double SumOfSquares(const float* x, std::int64_t n) {
   return total;
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n) {
   for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
@@ -36,6 +37,7 @@ void SoftmaxGradRows(const float* dy, const float* y, float* dx, std::int64_t ro
   }
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

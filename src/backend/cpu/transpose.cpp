@@ -19,6 +19,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 // 4 x 4: rows of `from` become columns of `to`.
 HWY_INLINE void turn_4x4(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
@@ -59,6 +60,7 @@ void TurnBlock(const float* from, std::int64_t from_stride, std::int64_t rows, s
   }
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
