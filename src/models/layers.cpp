@@ -1,0 +1,56 @@
+#include "models/layers.h"
+
+#include <cmath>
+
+#include "graph/ops/conv2d.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+
+namespace headway::models {
+
+using graph::Graph;
+using graph::Initializer;
+using graph::ValueId;
+
+Initializer fan_in_uniform(std::int64_t fan_in) {
+  return {Initializer::Kind::kUniform, 1.0 / std::sqrt(static_cast<double>(fan_in))};
+}
+
+std::string scoped(Graph& graph, const std::string& name) {
+  graph.set_scope(name);
+  return name;
+}
+
+ValueId linear_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t n) {
+  const Initializer uniform = fan_in_uniform(graph.value(x).type.shape[-1]);
+  return linear_layer(graph, name, x, n, uniform, uniform);
+}
+
+ValueId linear_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t n, Initializer weight,
+                     Initializer bias, bool with_bias) {
+  scoped(graph, name);
+  const ValueId w = graph.add_parameter(name + ".weight", {n, graph.value(x).type.shape[-1]}, weight);
+  const ValueId b = with_bias ? graph.add_parameter(name + ".bias", {n}, bias) : graph::kNoValue;
+  return linear(graph, x, w, b);
+}
+
+ValueId layernorm_layer(Graph& graph, const std::string& name, ValueId x) {
+  scoped(graph, name);
+  const std::int64_t n = graph.value(x).type.shape[-1];
+  const ValueId gamma = graph.add_parameter(name + ".weight", {n}, {Initializer::Kind::kFill, 1.0});
+  const ValueId beta = graph.add_parameter(name + ".bias", {n}, {Initializer::Kind::kFill, 0.0});
+  return layernorm(graph, x, gamma, beta);
+}
+
+ValueId same_conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out, std::int64_t kernel) {
+  scoped(graph, name);
+  const std::int64_t in = graph.value(x).type.shape[-1];
+  const Initializer uniform = fan_in_uniform(in * kernel * kernel);
+  const ValueId w = graph.add_parameter(name + ".weight", {out, in, kernel, kernel}, uniform);
+  const ValueId b = graph.add_parameter(name + ".bias", {out}, uniform);
+  graph::Conv2dAttributes attributes;
+  attributes.padding = {kernel / 2, kernel / 2};
+  return conv2d(graph, x, w, b, attributes);
+}
+
+}  // namespace headway::models

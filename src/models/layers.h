@@ -1,0 +1,27 @@
+// Layers that several models share, named as PyTorch names them: "<name>.weight", "<name>.bias".
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace headway::models {
+
+// Uniform in +-1/sqrt(fan_in) for weight and bias: PyTorch's default for Linear and Conv2d.
+graph::Initializer fan_in_uniform(std::int64_t fan_in);
+
+// Sets the scope of the nodes that follow and returns the name.
+std::string scoped(graph::Graph& graph, const std::string& name);
+
+// A linear layer over the last axis with n outputs.
+graph::ValueId linear_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t n);
+graph::ValueId linear_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t n,
+                            graph::Initializer weight, graph::Initializer bias, bool with_bias = true);
+
+graph::ValueId layernorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x);
+
+// A square convolution that keeps height and width (kernel odd, padding kernel / 2).
+graph::ValueId same_conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
+                               std::int64_t kernel);
+
+}  // namespace headway::models

@@ -1,0 +1,40 @@
+#include "models/model.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "models/builders.h"
+
+namespace headway::models {
+
+std::span<const ModelRow> all_models() {
+  static constexpr std::array kModels = {
+      ModelRow{"mlp", "tabular rows through linear, LayerNorm, GELU layers to one value", build_mlp},
+      ModelRow{"convnet", "three convolutions and two linear layers over small images", build_convnet},
+      ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, untied head", build_gpt},
+  };
+  return kModels;
+}
+
+Model build_model(const record::ModelConfig& config, std::int64_t batch, bool training) {
+  std::vector<std::string> names;
+  for (const ModelRow& row : all_models()) {
+    if (row.name == config.name) return row.build(config, batch, training);
+    names.emplace_back(row.name);
+  }
+  throw record::input_error(config.where, "model.name",
+                            fmt::format("unknown model '{}'{}", config.name, suggestion(config.name, names)));
+}
+
+std::int64_t parameter_count(const graph::Graph& graph) {
+  std::int64_t count = 0;
+  for (const graph::Parameter& parameter : graph.parameters()) {
+    count += graph.value(parameter.value).type.shape.elements();
+  }
+  return count;
+}
+
+}  // namespace headway::models

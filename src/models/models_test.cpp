@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/autodiff.h"
+#include "graph/ops/optimizer.h"
+#include "graph/passes/pass.h"
+#include "models/model.h"
+
+namespace headway::models {
+namespace {
+
+record::ModelConfig config_of(const std::string& name) {
+  record::ModelConfig config;
+  config.name = name;
+  return config;
+}
+
+graph::Graph training_graph(const record::ModelConfig& config, std::int64_t batch) {
+  graph::Graph graph = build_model(config, batch, true).graph;
+  const auto gradients = differentiate(graph, graph.find("loss"));
+  add_optimizer(graph, gradients, {});
+  return graph;
+}
+
+std::int64_t count(const graph::Graph& graph, std::string_view op) {
+  std::int64_t found = 0;
+  for (const graph::Node& node : graph.nodes()) found += node.op->name() == op ? 1 : 0;
+  return found;
+}
+
+// The design's table of workloads.
+TEST(Models, HaveTheStandardParameterCounts) {
+  EXPECT_EQ(parameter_count(build_model(config_of("mlp"), 4, true).graph), 595969);
+  record::ModelConfig small = config_of("mlp");
+  small.set("width", "128");
+  EXPECT_EQ(parameter_count(build_model(small, 4, true).graph), 50689);
+  EXPECT_EQ(parameter_count(build_model(config_of("convnet"), 4, true).graph), 458570);
+  EXPECT_EQ(parameter_count(build_model(config_of("gpt"), 2, true).graph), 10942464);
+}
+
+// 6 N tokens less the embeddings, which are look-ups, plus attention: 2 x 3 x 2 x T x T x d / 2 a layer and sample.
+TEST(Models, GptFlopsFollowTheClosedForm) {
+  const graph::Graph graph = training_graph(config_of("gpt"), 8);
+  const double d = 384, layers = 6, tokens = 2048;
+  const double products = layers * 12 * d * d + d * 256;
+  const double attention = layers * 8 * 256.0 * 256.0 * d * 0.5 * 2 * (2 + 4);
+  EXPECT_DOUBLE_EQ(total_flops(graph).value, 6 * products * tokens + attention);
+}
+
+TEST(Models, FusionLeavesOneNodeWhereThereWereSeveral) {
+  graph::Graph gpt = training_graph(config_of("gpt"), 2);
+  run_passes(gpt, {});
+  EXPECT_EQ(count(gpt, "activation"), 0);
+  EXPECT_EQ(count(gpt, "cross_entropy_grad"), 0);
+  EXPECT_EQ(count(gpt, "adamw"), 1);
+  EXPECT_EQ(count(gpt, "add"), 1);  // the positions, a broadcast
+
+  graph::Graph mlp = training_graph(config_of("mlp"), 8);
+  run_passes(mlp, {});
+  EXPECT_EQ(count(mlp, "activation") + count(mlp, "activation_grad"), 0);
+
+  graph::Graph plain = training_graph(config_of("mlp"), 8);
+  run_passes(plain, {"fuse_norm_activation"});
+  EXPECT_EQ(count(plain, "activation"), 3);
+  EXPECT_THROW(run_passes(plain, {"fuse_norm"}), UserError);
+}
+
+TEST(Models, RejectWhatTheyCannotBuild) {
+  EXPECT_THROW(build_model(config_of("gtp"), 1, true), UserError);
+  record::ModelConfig heads = config_of("gpt");
+  heads.set("heads", "7");
+  EXPECT_THROW(build_model(heads, 1, true), UserError);
+  record::ModelConfig unknown = config_of("mlp");
+  unknown.set("widht", "5");
+  EXPECT_THROW(build_model(unknown, 1, true), UserError);
+}
+
+}  // namespace
+}  // namespace headway::models
