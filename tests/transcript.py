@@ -200,7 +200,8 @@ def main():
         parser.error("which program? give --program or set HEADWAY")
     problems = []
     for file in options.files:
-        problems += run_transcript(file, pathlib.Path(file).read_text(encoding="utf-8"), options.program, options.timeout)
+        text = pathlib.Path(file).read_text(encoding="utf-8")
+        problems += run_transcript(file, text, options.program, options.timeout)
     print("\n\n".join([*problems, f"transcript: {len(options.files)} files, {len(problems)} commands went wrong"]))
     sys.exit(1 if problems else 0)
 
