@@ -1,11 +1,21 @@
 // Prices tasks with the curves of a cluster file.
+//
+// A node is priced by the first of these that the file knows:
+// 1. matrix products, convolutions and fused attention: flops over the measured rate at their sizes, never above the
+//    peak, never under what their bytes take; and what an epilogue (activation, second output) adds;
+// 2. other ops: the measured time at their bytes, under graph::cost_key(node) or a shorter form of it;
+// 3. everything else: the larger of flops over peak and bytes over bandwidth, after one launch overhead.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/units.h"
 #include "cluster/cluster.h"
 #include "graph/graph.h"
+#include "sim/curve.h"
 
 namespace headway::sim {
 
@@ -20,14 +30,33 @@ struct Price {
 
 class CostModel {
  public:
-  // The cluster must outlive the model. UserError when it has no device of that kind.
+  // UserError when the cluster has no device of that kind. Keeps a copy of what it needs.
   CostModel(const cluster::Cluster& cluster, const std::string& device_kind);
 
   // Predicted time of one launch of a node.
   Price price(const graph::Graph& graph, const graph::Node& node) const;
 
+  // The dense peak of an element type; f32's where the file has none.
+  FlopsPerSecond peak(DType dtype) const;
+  // Copy bandwidth at a working set.
+  BytesPerSecond bandwidth(Bytes working_set) const;
+
  private:
-  const cluster::DeviceKind& device_;
+  struct Work;
+
+  std::optional<Seconds> product_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  std::optional<Seconds> conv_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  std::optional<Seconds> attention_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  std::optional<Seconds> op_time(const std::string& key, Bytes bytes) const;
+  Seconds epilogue_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  Seconds roofline(const Work& work) const;
+
+  cluster::DeviceKind device_;
+  std::map<std::string, Curve> gemm_;       // rate by m, n, k
+  std::map<std::string, Curve> conv_;       // rate by kernel area, in, out, output positions
+  std::map<std::string, Curve> attention_;  // rate by head size, sequence, groups
+  std::map<std::string, Curve> ops_;        // seconds by bytes
+  Curve bandwidth_;                         // bytes per second by working set
 };
 
 }  // namespace headway::sim
