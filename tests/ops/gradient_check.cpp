@@ -40,6 +40,15 @@ void GraphMaker::set_position(std::int64_t seed, std::int64_t step, std::int64_t
                         static_cast<double>(first_sample)};
 }
 
+void GraphMaker::give_the_rest() {
+  for (const graph::Value& value : graph_.values()) {
+    if (value.producer != graph::kNoNode || given_.contains(value.name)) continue;
+    if (value.role == graph::Role::kState) given_[value.name] = random_.tensor(value.type.shape, 0.01, 1);
+    if (value.name == "hyper") given_[value.name] = {0.01, 0.2, 0.1, 0};
+    if (value.name == "position") set_position(5, 2, 1, 3);
+  }
+}
+
 graph::ValueId GraphMaker::loss_of(graph::ValueId y) {
   return graph::mse(graph_, y, input(graph_.value(y).type.shape));
 }

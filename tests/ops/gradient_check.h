@@ -29,6 +29,8 @@ class GraphMaker {
   graph::ValueId ids(const Shape& shape, std::int64_t low, std::int64_t high);
   // Gives "position" (see dropout.h) its values; for graphs that use it.
   void set_position(std::int64_t seed, std::int64_t step, std::int64_t micro_batch, std::int64_t first_sample);
+  // Random values for every state, a learning rate and bias corrections for "hyper", a place for "position".
+  void give_the_rest();
   // The mean squared error of y against random numbers: every element of y gets a gradient of its own.
   graph::ValueId loss_of(graph::ValueId y);
 

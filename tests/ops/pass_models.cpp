@@ -1,0 +1,144 @@
+#include "tests/ops/pass_models.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "graph/autodiff.h"
+#include "graph/ops/activation.h"
+#include "graph/ops/arithmetic.h"
+#include "graph/ops/attention.h"
+#include "graph/ops/conv2d.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/embedding.h"
+#include "graph/ops/layernorm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/loss.h"
+#include "graph/ops/pool.h"
+#include "graph/ops/shape_ops.h"
+
+namespace headway::ops_test {
+namespace {
+
+using graph::Activation;
+using graph::ValueId;
+
+ValueId linear(GraphMaker& maker, ValueId x, std::int64_t n, bool bias = true) {
+  const std::int64_t k = maker.graph().value(x).type.shape[-1];
+  const ValueId w = maker.parameter({n, k}, -1, 1);
+  return graph::linear(maker.graph(), x, w, bias ? maker.parameter({n}) : graph::kNoValue);
+}
+
+ValueId norm(GraphMaker& maker, ValueId x) {
+  const std::int64_t n = maker.graph().value(x).type.shape[-1];
+  const ValueId gamma = maker.parameter({n}, 0.5, 2);
+  return graph::layernorm(maker.graph(), x, gamma, maker.parameter({n}));
+}
+
+// linear, LayerNorm and activation, one of each kind; the last layer without a norm.
+ValueId build_mlp(GraphMaker& maker) {
+  ValueId x = maker.input({9, 7});
+  for (const Activation kind : {Activation::kGeluErf, Activation::kRelu, Activation::kGeluTanh}) {
+    x = graph::activation(maker.graph(), norm(maker, linear(maker, x, 8)), kind);
+  }
+  x = graph::activation(maker.graph(), linear(maker, x, 5), Activation::kRelu);
+  x = graph::activation(maker.graph(), linear(maker, x, 5, false), Activation::kGeluErf);
+  return maker.loss_of(linear(maker, x, 1));
+}
+
+// Two pre-norm blocks with attention, dropout, residuals, learned positions and cross-entropy.
+ValueId build_transformer(GraphMaker& maker) {
+  graph::Graph& graph = maker.graph();
+  maker.set_position(5, 2, 1, 3);
+  const ValueId ids = maker.ids({2, 4}, 0, 10), labels = maker.ids({2, 4}, 0, 10);
+  ValueId x = graph::embedding(graph, maker.parameter({11, 6}), ids);
+  x = graph::add(graph, x, maker.parameter({4, 6}));
+  for (int block = 0; block < 2; ++block) {
+    const ValueId qkv = linear(maker, norm(maker, x), 18);
+    ValueId attended = linear(maker, graph::attention(graph, qkv, {2, true}), 6);
+    attended = graph::dropout(graph, attended, {0.3, block});
+    x = graph::add(graph, x, attended);
+    const ValueId hidden = graph::activation(graph, linear(maker, norm(maker, x), 12), Activation::kGeluTanh);
+    x = graph::add(graph, x, linear(maker, hidden, 6));
+  }
+  const ValueId logits = linear(maker, norm(maker, x), 11, false);
+  graph.add_output("correct", graph::count_correct(graph, logits, labels));
+  return graph::cross_entropy(graph, logits, labels);
+}
+
+ValueId build_convnet(GraphMaker& maker) {
+  graph::Graph& graph = maker.graph();
+  const ValueId labels = maker.ids({3}, 0, 4);
+  graph::Conv2dAttributes same;
+  same.padding = {1, 1};
+  ValueId x = maker.input({3, 6, 6, 2});
+  x = graph::conv2d(graph, x, maker.parameter({4, 2, 3, 3}), maker.parameter({4}), same);
+  x = graph::activation(graph, x, Activation::kRelu);
+  x = graph::max_pool2d(graph, x, {});
+  x = graph::conv2d(graph, x, maker.parameter({3, 4, 3, 3}, -1, 1), graph::kNoValue, same);
+  x = graph::activation(graph, x, Activation::kRelu);
+  x = graph::reshape(graph, x, {3, 27});
+  x = graph::activation(graph, linear(maker, x, 6), Activation::kRelu);
+  return graph::cross_entropy(graph, linear(maker, x, 5), labels);
+}
+
+// Everything that a careless fusion breaks: what it would swallow is read by somebody else, or twice.
+ValueId build_traps(GraphMaker& maker) {
+  graph::Graph& graph = maker.graph();
+  const ValueId x = maker.input({4, 6});
+  const ValueId w = maker.parameter({6, 6}, -1, 1), b = maker.parameter({6});
+  // The value before the activation is an output, and feeds a second activation.
+  const ValueId before = graph::linear(graph, x, w, b);
+  graph.add_output("before", before);
+  ValueId y = graph::add(graph, graph::activation(graph, before, Activation::kGeluErf),
+                         graph::activation(graph, before, Activation::kRelu));
+  // The same weights again; the normalised value is read beside the activation.
+  const ValueId normed = norm(maker, graph::linear(graph, y, w, b));
+  y = graph::add(graph, graph::activation(graph, normed, Activation::kGeluTanh), normed);
+  // A residual sum with two norms and a reader of its own; a broadcast sum before a norm; x + x.
+  const ValueId sum = graph::add(graph, y, before);
+  y = graph::add(graph, graph::mul(graph, norm(maker, sum), norm(maker, sum)), sum);
+  y = norm(maker, graph::add(graph, y, maker.parameter({6})));
+  y = norm(maker, graph::add(graph, y, y));
+  // An activation twice; a loss that is scaled, so that its gradient is no constant.
+  const ValueId active = graph::activation(graph, norm(maker, y), Activation::kRelu);
+  y = graph::add(graph, graph::activation(graph, active, Activation::kGeluErf), active);
+  return graph::scale(graph, graph::cross_entropy(graph, y, maker.ids({4}, 0, 5)), 0.5);
+}
+
+graph::OptimizerSpec spec(graph::OptimizerSpec::Kind kind, double momentum, double clip, std::int64_t accumulate) {
+  graph::OptimizerSpec made;
+  made.kind = kind;
+  made.momentum = momentum;
+  made.weight_decay = 0.1;
+  made.clip = clip;
+  made.accumulate = accumulate;
+  return made;
+}
+
+}  // namespace
+
+std::span<const PassModel> pass_models() {
+  using Kind = graph::OptimizerSpec::Kind;
+  static const std::array kModels = {
+      PassModel{"mlp", build_mlp, spec(Kind::kAdamW, 0, 0, 1)},
+      PassModel{"transformer", build_transformer, spec(Kind::kAdamW, 0, 0.1, 2)},
+      PassModel{"convnet", build_convnet, spec(Kind::kSgd, 0.9, 0, 1)},
+      PassModel{"traps", build_traps, spec(Kind::kSgd, 0, 0.5, 3)},
+  };
+  return kModels;
+}
+
+void build_step(GraphMaker& maker, const PassModel& model) {
+  graph::Graph& graph = maker.graph();
+  const ValueId loss = model.build(maker);
+  graph.add_output("loss", loss);
+  const std::vector<ValueId> gradients = graph::differentiate(graph, loss);
+  for (std::size_t index = 0; index < gradients.size(); ++index) {
+    graph.add_output(fmt::format("gradient {}", index), gradients[index]);
+  }
+  graph::add_optimizer(graph, gradients, model.optimizer);
+  maker.give_the_rest();
+}
+
+}  // namespace headway::ops_test
