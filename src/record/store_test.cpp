@@ -43,6 +43,7 @@ class StoreTest : public testing::Test {
 
   static std::vector<std::string> ids(const std::vector<Result>& results) {
     std::vector<std::string> all;
+    all.reserve(results.size());
     for (const Result& each : results) all.push_back(each.id);
     return all;
   }
@@ -144,6 +145,7 @@ TEST_F(StoreTest, ConcurrentWritersBothSucceed) {
     std::atomic<int> ready = 0;
     std::vector<std::string> failures(kThreads);
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
       threads.emplace_back([&, thread] {
         try {
