@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
 #include <queue>
 
 #include "base/error.h"
@@ -144,8 +145,19 @@ std::vector<std::vector<std::size_t>> successors_of(const std::vector<Node>& nod
   std::vector<std::vector<std::size_t>> readers(value_count);
   std::vector<std::size_t> producer(value_count, nodes.size());
   for (std::size_t index = 0; index < nodes.size(); ++index) {
-    for (const ValueId input : nodes[index].inputs) readers[static_cast<std::size_t>(input)].push_back(index);
     for (const ValueId output : nodes[index].outputs) producer[static_cast<std::size_t>(output)] = index;
+  }
+  // The value whose bytes a value is: through views to what they are a view of.
+  const auto bytes_of = [&](ValueId value) {
+    for (std::size_t steps = 0; steps < nodes.size(); ++steps) {
+      const std::size_t from = producer[static_cast<std::size_t>(value)];
+      if (from == nodes.size() || !nodes[from].op->is_view()) break;
+      value = nodes[from].inputs[0];
+    }
+    return static_cast<std::size_t>(value);
+  };
+  for (std::size_t index = 0; index < nodes.size(); ++index) {
+    for (const ValueId input : nodes[index].inputs) readers[bytes_of(input)].push_back(index);
   }
   std::vector<std::vector<std::size_t>> successors(nodes.size());
   for (std::size_t index = 0; index < nodes.size(); ++index) {
@@ -155,8 +167,7 @@ std::vector<std::vector<std::size_t>> successors_of(const std::vector<Node>& nod
       if (from != nodes.size()) successors[from].push_back(index);
     }
     for (const Alias& alias : node.op->aliases(node.attributes, static_cast<std::int64_t>(node.inputs.size()))) {
-      const ValueId overwritten = node.inputs[static_cast<std::size_t>(alias.input)];
-      for (const std::size_t reader : readers[static_cast<std::size_t>(overwritten)]) {
+      for (const std::size_t reader : readers[bytes_of(node.inputs[static_cast<std::size_t>(alias.input)])]) {
         if (reader != index) successors[reader].push_back(index);
       }
     }
@@ -229,12 +240,15 @@ void verify(const Graph& graph) {
     const Value& value = graph.values()[index];
     made[index] = value.role != Role::kActivation && value.producer == kNoNode;
   }
+  // The value whose bytes a value is: a view has those of its input.
+  std::vector<std::size_t> bytes_of(graph.values().size());
+  std::iota(bytes_of.begin(), bytes_of.end(), std::size_t{0});
   for (const Node& node : graph.nodes()) {
     const auto where = [&] { return fmt::format("{} ({})", node.op->name(), node.name); };
     for (const ValueId input : node.inputs) {
       const auto at = static_cast<std::size_t>(input);
       HEADWAY_CHECK(at < made.size() && made[at], fmt::format("{} reads %{} before it is made", where(), input));
-      HEADWAY_CHECK(!overwritten[at], fmt::format("{} reads %{} after it was overwritten", where(), input));
+      HEADWAY_CHECK(!overwritten[bytes_of[at]], fmt::format("{} reads %{} after it was overwritten", where(), input));
     }
     const std::vector<TensorType> types = node.op->infer(node.attributes, graph.input_types(node));
     HEADWAY_CHECK(types.size() == node.outputs.size(),
@@ -246,14 +260,19 @@ void verify(const Graph& graph) {
                     fmt::format("{}: %{} is {}, its op makes {}", where(), output, to_string(graph.value(output).type),
                                 to_string(types[index])));
       made[static_cast<std::size_t>(output)] = true;
+      if (node.op->is_view()) {
+        bytes_of[static_cast<std::size_t>(output)] = bytes_of[static_cast<std::size_t>(node.inputs[0])];
+      }
     }
     for (const Alias& alias : node.op->aliases(node.attributes, static_cast<std::int64_t>(node.inputs.size()))) {
-      overwritten[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(alias.input)])] = true;
+      const ValueId input = node.inputs[static_cast<std::size_t>(alias.input)];
+      overwritten[bytes_of[static_cast<std::size_t>(input)]] = true;
     }
   }
   for (const auto& [name, value] : graph.outputs()) {
     HEADWAY_CHECK(made.at(static_cast<std::size_t>(value)), fmt::format("output {} (%{}) is never made", name, value));
-    HEADWAY_CHECK(!overwritten[static_cast<std::size_t>(value)], fmt::format("output {} is overwritten", name));
+    HEADWAY_CHECK(!overwritten[bytes_of[static_cast<std::size_t>(value)]],
+                  fmt::format("output {} is overwritten", name));
   }
 }
 

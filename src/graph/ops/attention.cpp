@@ -39,9 +39,12 @@ OpCost attention_cost(Types inputs, Types outputs, const Sizes& sizes, bool caus
 ShardingRule batch_rule(Types inputs, Types outputs) {
   ShardingRule rule = replicated_rule(inputs, outputs);
   const int batch = rule.inputs[0][0];
-  for (std::vector<int>& axes : rule.inputs) axes[0] = batch;
-  for (std::vector<int>& axes : rule.outputs) axes[0] = batch;
-  std::erase(rule.whole, batch);
+  for (std::vector<std::vector<int>>* operands : {&rule.inputs, &rule.outputs}) {
+    for (std::vector<int>& axes : *operands) {
+      std::erase(rule.whole, axes[0]);
+      axes[0] = batch;
+    }
+  }
   return rule;
 }
 

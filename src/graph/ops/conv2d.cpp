@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "graph/autodiff.h"
 
 namespace headway::graph {
@@ -113,7 +114,8 @@ class Conv2d final : public Op {
   }
 
   std::vector<ValueId> gradient(GradientContext& context) const override {
-    Conv2dAttributes attributes = Conv2dAttributes::from(context.attributes());
+    const Conv2dAttributes attributes = Conv2dAttributes::from(context.attributes());
+    HEADWAY_CHECK(attributes.activation == Activation::kNone, "fusion runs after differentiation");
     Graph& graph = context.graph();
     const ValueId x = context.input(0), w = context.input(1), dy = context.output_gradient(0);
     const Shape weight = context.type(w).shape, input = context.type(x).shape;

@@ -71,8 +71,10 @@ class Linear final : public Op {
     return cost;
   }
 
-  ShardingRule sharding(const Attributes&, Types inputs) const override {
-    // x [rows..., k], w [n, k], b [n] -> y [rows..., n]; k is summed, so a split of k is only right without bias.
+  ShardingRule sharding(const Attributes& raw, Types inputs) const override {
+    // x [rows..., k], w [n, k], b [n] -> y [rows..., n]; k is summed, so a split of k is only right without bias and
+    // activation.
+    const LinearAttributes attributes = LinearAttributes::from(raw);
     const auto rows = static_cast<int>(inputs[0].shape.rank()) - 1;
     const int n = rows, k = rows + 1;
     ShardingRule rule;
@@ -84,11 +86,10 @@ class Linear final : public Op {
     x.push_back(k);
     y.push_back(n);
     rule.inputs = {x, {n, k}};
-    if (inputs.size() == 3) {
-      rule.inputs.push_back({n});
-      rule.whole.push_back(k);
-    }
+    if (inputs.size() == 3) rule.inputs.push_back({n});
+    if (inputs.size() == 3 || attributes.activation != Activation::kNone) rule.whole.push_back(k);
     rule.outputs = {y};
+    if (attributes.keep_pre) rule.outputs.push_back(y);
     return rule;
   }
 
