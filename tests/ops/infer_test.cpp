@@ -39,7 +39,7 @@ TensorType u8(Shape shape) {
 }
 
 struct Impossible {
-  const graph::Op& op;
+  const graph::Op* op = nullptr;
   graph::Attributes attributes;
   std::vector<TensorType> inputs;
   std::vector<std::size_t> named;  // operands whose shapes must be in the message
@@ -51,22 +51,22 @@ std::vector<Impossible> products() {
   const graph::Attributes flat = graph::MatmulAttributes{false, false, true}.to_attributes();
   const graph::Attributes two_heads = graph::AttentionAttributes{2, true}.to_attributes();
   return {
-      {graph::linear_op(), linear, {f32({3, 5}), f32({7, 6})}, {0, 1}},
-      {graph::linear_op(), linear, {f32({3, 5}), f32({5})}, {0, 1}},
-      {graph::linear_op(), linear, {f32({}), f32({7, 6})}, {0, 1}},
-      {graph::linear_op(), linear, {f32({3, 5}), f32({7, 5}), f32({6})}, {0, 1, 2}},
-      {graph::matmul_op(), matmul, {f32({64, 128}), f32({256, 10})}, {0, 1}},
-      {graph::matmul_op(), matmul, {f32({2, 3, 4}), f32({5, 4, 6})}, {0, 1}},
-      {graph::matmul_op(), matmul, {f32({2, 3, 4}), f32({4, 6})}, {0, 1}},
-      {graph::matmul_op(), matmul, {f32({4}), f32({4, 6})}, {0, 1}},
-      {graph::matmul_op(), flat, {f32({2, 3, 4}), f32({5, 6})}, {0, 1}},
-      {graph::attention_op(), two_heads, {f32({2, 4, 10})}, {0}},
-      {graph::attention_op(), two_heads, {f32({4, 12})}, {0}},
-      {graph::attention_grad_op(),
+      {&graph::linear_op(), linear, {f32({3, 5}), f32({7, 6})}, {0, 1}},
+      {&graph::linear_op(), linear, {f32({3, 5}), f32({5})}, {0, 1}},
+      {&graph::linear_op(), linear, {f32({}), f32({7, 6})}, {0, 1}},
+      {&graph::linear_op(), linear, {f32({3, 5}), f32({7, 5}), f32({6})}, {0, 1, 2}},
+      {&graph::matmul_op(), matmul, {f32({64, 128}), f32({256, 10})}, {0, 1}},
+      {&graph::matmul_op(), matmul, {f32({2, 3, 4}), f32({5, 4, 6})}, {0, 1}},
+      {&graph::matmul_op(), matmul, {f32({2, 3, 4}), f32({4, 6})}, {0, 1}},
+      {&graph::matmul_op(), matmul, {f32({4}), f32({4, 6})}, {0, 1}},
+      {&graph::matmul_op(), flat, {f32({2, 3, 4}), f32({5, 6})}, {0, 1}},
+      {&graph::attention_op(), two_heads, {f32({2, 4, 10})}, {0}},
+      {&graph::attention_op(), two_heads, {f32({4, 12})}, {0}},
+      {&graph::attention_grad_op(),
        two_heads,
        {f32({2, 4, 5}), f32({2, 4, 12}), f32({2, 4, 4}), f32({2, 2, 4})},
        {0, 1}},
-      {graph::attention_grad_op(),
+      {&graph::attention_grad_op(),
        two_heads,
        {f32({2, 4, 4}), f32({2, 4, 12}), f32({2, 4, 4}), f32({2, 4, 2})},
        {1, 3}},
@@ -80,18 +80,18 @@ std::vector<Impossible> images() {
   const auto grad_weight = graph::Conv2dGradWeightAttributes{{}, {3, 3}, true}.to_attributes();
   const auto pool_grad = graph::MaxPool2dGradAttributes{{}, {1, 4, 4, 2}}.to_attributes();
   return {
-      {graph::conv2d_op(), conv, {f32({1, 5, 5, 2}), f32({4, 3, 3, 3})}, {0, 1}},
-      {graph::conv2d_op(), conv, {f32({1, 5, 2, 2}), f32({4, 2, 3, 3})}, {0, 1}},
-      {graph::conv2d_op(), conv, {f32({5, 5, 2}), f32({4, 2, 3, 3})}, {0, 1}},
-      {graph::conv2d_op(), conv, {f32({1, 5, 5, 2}), f32({4, 2, 3, 3}), f32({2})}, {0, 1, 2}},
-      {graph::conv2d_grad_input_op(), grad_input, {f32({1, 4, 3, 4}), f32({4, 2, 3, 3})}, {0, 1}},
-      {graph::conv2d_grad_input_op(), grad_input, {f32({1, 3, 3, 4}), f32({4, 3, 3, 3})}, {0, 1}},
-      {graph::conv2d_grad_weight_op(), grad_weight, {f32({1, 4, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
-      {graph::conv2d_grad_weight_op(), grad_weight, {f32({2, 3, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
-      {graph::max_pool2d_op(), pool, {f32({1, 1, 4, 2})}, {0}},
-      {graph::max_pool2d_op(), pool, {f32({4, 4, 2})}, {0}},
-      {graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 3, 2}), u8({1, 2, 2, 2})}, {0, 1}},
-      {graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 2, 2}), f32({1, 2, 2, 2})}, {0, 1}},
+      {&graph::conv2d_op(), conv, {f32({1, 5, 5, 2}), f32({4, 3, 3, 3})}, {0, 1}},
+      {&graph::conv2d_op(), conv, {f32({1, 5, 2, 2}), f32({4, 2, 3, 3})}, {0, 1}},
+      {&graph::conv2d_op(), conv, {f32({5, 5, 2}), f32({4, 2, 3, 3})}, {0, 1}},
+      {&graph::conv2d_op(), conv, {f32({1, 5, 5, 2}), f32({4, 2, 3, 3}), f32({2})}, {0, 1, 2}},
+      {&graph::conv2d_grad_input_op(), grad_input, {f32({1, 4, 3, 4}), f32({4, 2, 3, 3})}, {0, 1}},
+      {&graph::conv2d_grad_input_op(), grad_input, {f32({1, 3, 3, 4}), f32({4, 3, 3, 3})}, {0, 1}},
+      {&graph::conv2d_grad_weight_op(), grad_weight, {f32({1, 4, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
+      {&graph::conv2d_grad_weight_op(), grad_weight, {f32({2, 3, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
+      {&graph::max_pool2d_op(), pool, {f32({1, 1, 4, 2})}, {0}},
+      {&graph::max_pool2d_op(), pool, {f32({4, 4, 2})}, {0}},
+      {&graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 3, 2}), u8({1, 2, 2, 2})}, {0, 1}},
+      {&graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 2, 2}), f32({1, 2, 2, 2})}, {0, 1}},
   };
 }
 
@@ -101,24 +101,24 @@ std::vector<Impossible> rows() {
   const graph::Attributes norm_grad = graph::LayerNormGradAttributes{}.to_attributes();
   const TensorType x = f32({3, 5}), w = f32({5}), row = f32({3});
   return {
-      {graph::layernorm_op(), norm, {x, f32({4}), w}, {0, 1}},
-      {graph::layernorm_op(), norm, {x, w, f32({3})}, {0, 2}},
-      {graph::layernorm_op(), norm, {f32({}), w, w}, {0, 1}},
-      {graph::layernorm_op(), residual, {x, w, w, f32({5, 3})}, {0, 3}},
-      {graph::layernorm_grad_op(), norm_grad, {f32({3, 4}), x, row, row, w, w}, {0, 1}},
-      {graph::layernorm_grad_op(), norm_grad, {x, x, f32({4}), row, w, w}, {1, 2}},
-      {graph::layernorm_grad_op(), norm_grad, {x, x, row, row, f32({4}), w}, {1, 4}},
-      {graph::softmax_op(), {}, {f32({})}, {0}},
-      {graph::softmax_grad_op(), {}, {x, f32({3, 4})}, {0, 1}},
-      {graph::embedding_op(), {}, {f32({5}), i32({2, 3})}, {0, 1}},
-      {graph::embedding_op(), {}, {f32({5, 4}), f32({2, 3})}, {0, 1}},
-      {graph::embedding_grad_op(),
+      {&graph::layernorm_op(), norm, {x, f32({4}), w}, {0, 1}},
+      {&graph::layernorm_op(), norm, {x, w, f32({3})}, {0, 2}},
+      {&graph::layernorm_op(), norm, {f32({}), w, w}, {0, 1}},
+      {&graph::layernorm_op(), residual, {x, w, w, f32({5, 3})}, {0, 3}},
+      {&graph::layernorm_grad_op(), norm_grad, {f32({3, 4}), x, row, row, w, w}, {0, 1}},
+      {&graph::layernorm_grad_op(), norm_grad, {x, x, f32({4}), row, w, w}, {1, 2}},
+      {&graph::layernorm_grad_op(), norm_grad, {x, x, row, row, f32({4}), w}, {1, 4}},
+      {&graph::softmax_op(), {}, {f32({})}, {0}},
+      {&graph::softmax_grad_op(), {}, {x, f32({3, 4})}, {0, 1}},
+      {&graph::embedding_op(), {}, {f32({5}), i32({2, 3})}, {0, 1}},
+      {&graph::embedding_op(), {}, {f32({5, 4}), f32({2, 3})}, {0, 1}},
+      {&graph::embedding_grad_op(),
        graph::EmbeddingGradAttributes{9}.to_attributes(),
        {f32({2, 3, 4}), i32({3, 2})},
        {0, 1}},
-      {graph::reshape_op(), {{"shape", std::vector<std::int64_t>{4, 4}}}, {x}, {0}},
-      {graph::transpose_op(), graph::TransposeAttributes{{0, 0}}.to_attributes(), {x}, {0}},
-      {graph::transpose_op(), graph::TransposeAttributes{{0, 1, 2}}.to_attributes(), {x}, {0}},
+      {&graph::reshape_op(), {{"shape", std::vector<std::int64_t>{4, 4}}}, {x}, {0}},
+      {&graph::transpose_op(), graph::TransposeAttributes{{0, 0}}.to_attributes(), {x}, {0}},
+      {&graph::transpose_op(), graph::TransposeAttributes{{0, 1, 2}}.to_attributes(), {x}, {0}},
   };
 }
 
@@ -127,16 +127,16 @@ std::vector<Impossible> losses() {
   const graph::Attributes fused = graph::CrossEntropyAttributes{true}.to_attributes();
   const TensorType logits = f32({3, 5}), labels = i32({3}), wrong = i32({4});
   return {
-      {graph::cross_entropy_op(), plain, {logits, wrong}, {0, 1}},
-      {graph::cross_entropy_op(), plain, {logits, f32({3})}, {0, 1}},
-      {graph::cross_entropy_op(), fused, {logits, labels, f32({2})}, {0, 1, 2}},
-      {graph::cross_entropy_grad_op(), {}, {logits, labels, f32({4}), f32({})}, {0, 2}},
-      {graph::cross_entropy_grad_op(), {}, {logits, wrong, f32({3}), f32({})}, {0, 1}},
-      {graph::cross_entropy_grad_op(), {}, {logits, labels, f32({3}), f32({1})}, {0, 3}},
-      {graph::mse_op(), {}, {logits, f32({5, 3})}, {0, 1}},
-      {graph::mse_grad_op(), {}, {logits, f32({5, 3}), f32({})}, {0, 1}},
-      {graph::mse_grad_op(), {}, {logits, logits, f32({2})}, {0, 2}},
-      {graph::count_correct_op(), {}, {logits, wrong}, {0, 1}},
+      {&graph::cross_entropy_op(), plain, {logits, wrong}, {0, 1}},
+      {&graph::cross_entropy_op(), plain, {logits, f32({3})}, {0, 1}},
+      {&graph::cross_entropy_op(), fused, {logits, labels, f32({2})}, {0, 1, 2}},
+      {&graph::cross_entropy_grad_op(), {}, {logits, labels, f32({4}), f32({})}, {0, 2}},
+      {&graph::cross_entropy_grad_op(), {}, {logits, wrong, f32({3}), f32({})}, {0, 1}},
+      {&graph::cross_entropy_grad_op(), {}, {logits, labels, f32({3}), f32({1})}, {0, 3}},
+      {&graph::mse_op(), {}, {logits, f32({5, 3})}, {0, 1}},
+      {&graph::mse_grad_op(), {}, {logits, f32({5, 3}), f32({})}, {0, 1}},
+      {&graph::mse_grad_op(), {}, {logits, logits, f32({2})}, {0, 2}},
+      {&graph::count_correct_op(), {}, {logits, wrong}, {0, 1}},
   };
 }
 
@@ -145,19 +145,19 @@ std::vector<Impossible> elements() {
   const auto relu_grad = graph::ActivationGradAttributes{graph::Activation::kRelu, false}.to_attributes();
   const auto bias_grad = graph::ActivationGradAttributes{graph::Activation::kRelu, true}.to_attributes();
   return {
-      {graph::activation_op(), relu, {f32({2}), f32({3})}, {0, 1}},
-      {graph::activation_grad_op(), relu_grad, {f32({3, 5}), f32({3, 4})}, {0, 1}},
-      {graph::activation_grad_op(), bias_grad, {f32({}), f32({})}, {0, 1}},
-      {graph::add_op(), {}, {f32({3, 5}), f32({3})}, {0, 1}},
-      {graph::add_op(), {}, {f32({5}), f32({3, 5})}, {0, 1}},
-      {graph::mul_op(), {}, {f32({3, 5}), f32({4})}, {0, 1}},
-      {graph::mul_op(), {}, {f32({3, 5}), i32({5})}, {0, 1}},
-      {graph::scale_op(), graph::ScaleAttributes{2}.to_attributes(), {f32({2}), f32({3})}, {0, 1}},
-      {graph::fill_op(), graph::FillAttributes{1, {2}}.to_attributes(), {f32({2, 7})}, {0}},
-      {graph::sum_leading_op(), graph::SumLeadingAttributes{3}.to_attributes(), {f32({2, 7})}, {0}},
-      {graph::accumulate_op(), {}, {f32({3, 5}), f32({5, 3}), i64({4})}, {0, 1}},
-      {graph::dropout_op(), graph::DropoutAttributes{0.5, 0}.to_attributes(), {f32({3, 5}), i64({3})}, {0, 1}},
-      {graph::dropout_op(), graph::DropoutAttributes{1.0, 0}.to_attributes(), {f32({3, 5}), i64({4})}, {0, 1}},
+      {&graph::activation_op(), relu, {f32({2}), f32({3})}, {0, 1}},
+      {&graph::activation_grad_op(), relu_grad, {f32({3, 5}), f32({3, 4})}, {0, 1}},
+      {&graph::activation_grad_op(), bias_grad, {f32({}), f32({})}, {0, 1}},
+      {&graph::add_op(), {}, {f32({3, 5}), f32({3})}, {0, 1}},
+      {&graph::add_op(), {}, {f32({5}), f32({3, 5})}, {0, 1}},
+      {&graph::mul_op(), {}, {f32({3, 5}), f32({4})}, {0, 1}},
+      {&graph::mul_op(), {}, {f32({3, 5}), i32({5})}, {0, 1}},
+      {&graph::scale_op(), graph::ScaleAttributes{2}.to_attributes(), {f32({2}), f32({3})}, {0, 1}},
+      {&graph::fill_op(), graph::FillAttributes{1, {2}}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::sum_leading_op(), graph::SumLeadingAttributes{3}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::accumulate_op(), {}, {f32({3, 5}), f32({5, 3}), i64({4})}, {0, 1}},
+      {&graph::dropout_op(), graph::DropoutAttributes{0.5, 0}.to_attributes(), {f32({3, 5}), i64({3})}, {0, 1}},
+      {&graph::dropout_op(), graph::DropoutAttributes{1.0, 0}.to_attributes(), {f32({3, 5}), i64({4})}, {0, 1}},
   };
 }
 
@@ -168,14 +168,14 @@ std::vector<Impossible> updates() {
   sgd.decay_mask = {1};
   const TensorType hyper = f32({4}), p = f32({3, 5});
   return {
-      {graph::grad_norm_op(), graph::GradNormAttributes{}.to_attributes(), {}, {}},
-      {graph::adamw_op(), adamw.to_attributes(), {hyper, p, f32({5, 3}), p, p}, {1, 2}},
-      {graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p, f32({15})}, {1, 4}},
-      {graph::adamw_op(), adamw.to_attributes(), {f32({3}), p, p, p, p}, {0}},
-      {graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p}, {}},
-      {graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p, p, p, p, p, p}, {}},
-      {graph::sgd_op(), sgd.to_attributes(), {hyper, p, f32({5, 3})}, {1, 2}},
-      {graph::sgd_op(), sgd.to_attributes(), {hyper, p, p, p}, {}},
+      {&graph::grad_norm_op(), graph::GradNormAttributes{}.to_attributes(), {}, {}},
+      {&graph::adamw_op(), adamw.to_attributes(), {hyper, p, f32({5, 3}), p, p}, {1, 2}},
+      {&graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p, f32({15})}, {1, 4}},
+      {&graph::adamw_op(), adamw.to_attributes(), {f32({3}), p, p, p, p}, {0}},
+      {&graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p}, {}},
+      {&graph::adamw_op(), adamw.to_attributes(), {hyper, p, p, p, p, p, p, p, p}, {}},
+      {&graph::sgd_op(), sgd.to_attributes(), {hyper, p, f32({5, 3})}, {1, 2}},
+      {&graph::sgd_op(), sgd.to_attributes(), {hyper, p, p, p}, {}},
   };
 }
 
@@ -189,9 +189,9 @@ std::vector<Impossible> all_impossible() {
 
 TEST(Infer, ImpossibleOperandsAreRefusedByNameAndShape) {
   for (const Impossible& test : all_impossible()) {
-    const std::string name(test.op.name());
+    const std::string name(test.op->name());
     try {
-      test.op.infer(test.attributes, test.inputs);
+      test.op->infer(test.attributes, test.inputs);
       ADD_FAILURE() << name << " accepts impossible operands " << graph::to_string(test.attributes);
     } catch (const UserError& error) {
       const std::string message = error.what();
@@ -216,10 +216,10 @@ TEST(Infer, TheMessageReadsAsInTheDesign) {
 TEST(Infer, EveryOpIsTestedAndCountsItsOperands) {
   const std::vector<Impossible> all = all_impossible();
   for (const graph::Op* op : graph::all_ops()) {
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Impossible& test) { return &test.op == op; }))
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Impossible& test) { return test.op == op; }))
         << op->name() << " needs a row in infer_test.cpp";
     // A case of the op with an operand too many, by one that fits nowhere.
-    for (const OpCase& test : cases_of(*op, DType::kF32)) {
+    for (const OpCase& test : small_cases_of(*op)) {
       if (op == &graph::grad_norm_op()) break;  // takes any number
       std::vector<TensorType> types = test.input_types;
       types.push_back(f32({97, 89}));

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "tests/ops/encode.h"

@@ -88,7 +88,6 @@ OpCase& CaseMaker::add(const graph::Attributes& attributes, std::vector<Operand>
   if (names.size() > 8) names = {fmt::format("{} operands", names.size())};
   made.label = fmt::format("{}({}) {}", op_.name(), fmt::join(names, ", "), graph::to_string(attributes));
   made.output_types = op_.infer(attributes, made.input_types);
-  made.expected = backend::reference::run_op(op_, attributes, made.input_types, made.output_types, made.inputs);
   cases_.push_back(std::move(made));
   return cases_.back();
 }
@@ -108,22 +107,37 @@ std::vector<Operand> CaseMaker::run(const graph::Op& op, const graph::Attributes
   return result;
 }
 
-std::vector<OpCase> cases_of(const graph::Op& op, DType dtype) {
+namespace {
+
+std::vector<OpCase> make_cases(const graph::Op& op, DType dtype, bool with_large) {
   for (const CaseRow& row : case_table()) {
     if (&row.op() != &op) continue;
     CaseMaker maker(op, dtype);
     row.make(maker);
-    return maker.take();
+    std::vector<OpCase> cases = maker.take();
+    if (!with_large) std::erase_if(cases, [](const OpCase& test) { return test.large; });
+    for (OpCase& test : cases) {
+      test.expected = backend::reference::run_op(op, test.attributes, test.input_types, test.output_types, test.inputs);
+    }
+    return cases;
   }
   throw InternalError(fmt::format("tests/ops/case_table.cpp has no row for op {}", op.name()));
+}
+
+}  // namespace
+
+std::vector<OpCase> cases_of(const graph::Op& op, DType dtype) {
+  return make_cases(op, dtype, true);
+}
+
+std::vector<OpCase> small_cases_of(const graph::Op& op) {
+  return make_cases(op, DType::kF32, false);
 }
 
 std::vector<OpCase> all_small_cases() {
   std::vector<OpCase> all;
   for (const CaseRow& row : case_table()) {
-    for (OpCase& one : cases_of(row.op(), DType::kF32)) {
-      if (!one.large) all.push_back(std::move(one));
-    }
+    for (OpCase& one : small_cases_of(row.op())) all.push_back(std::move(one));
   }
   return all;
 }

@@ -44,7 +44,7 @@ class CaseMaker {
   Operand ids_of(Tensor values);
   Operand position(std::int64_t seed, std::int64_t step, std::int64_t micro_batch, std::int64_t first_sample);
 
-  // Rounds the operands to their dtypes, infers the types of the outputs and computes them.
+  // Rounds the operands to their dtypes and infers the types of the outputs, which are computed later.
   OpCase& add(const graph::Attributes& attributes, std::vector<Operand> operands);
   // Outputs of another op by the reference: what a forward op saves for its gradient.
   std::vector<Operand> run(const graph::Op& op, const graph::Attributes& attributes, std::vector<Operand> operands);
@@ -66,9 +66,10 @@ struct CaseRow {
 // Every op, in the order of case_table.cpp.
 std::span<const CaseRow> case_table();
 
-// The cases of an op; InternalError when the table has no row.
+// The cases of an op, small and large; InternalError when the table has no row.
 std::vector<OpCase> cases_of(const graph::Op& op, DType dtype);
-// The cases of every op that are not large, in f32.
+// Those that are not large, in f32: of one op, and of all.
+std::vector<OpCase> small_cases_of(const graph::Op& op);
 std::vector<OpCase> all_small_cases();
 
 // The nearest value of a dtype, ties to even.
