@@ -33,23 +33,39 @@ struct ProductGrid {
   std::int64_t tiles() const { return rows.tiles() * columns.tiles() * inner.tiles(); }
 };
 
-ProductGrid grid_of_product(std::int64_t m, std::int64_t n, std::int64_t k, bool may_split) {
+// Halves the size of a grid's tiles, to whole vectors.
+void halve(Grid& grid) {
+  grid.size = divide_up(divide_up(grid.size, 2), 16) * 16;
+}
+
+// oneDNN packs both operands of every tile, so a tile is as large as leaves eight of them, and is cut where the loss is
+// least (measured for a from 128 x 128 to 4096 x 1536): columns to 192, rows to 128, then the inner axis where partial
+// sums are allowed. Products too small for that are cut further, until four tiles or some ten microseconds of work.
+ProductGrid grid_of_product(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed, bool may_split) {
   if (m == 0 || n == 0) return {{0, 1}, {0, 1}, {1, 1}};
-  ProductGrid grid{{m, std::min<std::int64_t>(m, 512)},
-                   {n, std::min<std::int64_t>(n, 1024)},
-                   {std::max<std::int64_t>(k, 1), std::max<std::int64_t>(k, 1)}};
-  const auto flops = [&] {
+  ProductGrid grid{{m, transposed ? m : std::min<std::int64_t>(m, 512)}, {n, n}, {std::max<std::int64_t>(k, 1), 0}};
+  grid.inner.size = grid.inner.count;
+  const auto work = [&] {
     return 2.0 * static_cast<double>(grid.rows.size) * static_cast<double>(grid.columns.size) *
            static_cast<double>(grid.inner.size);
   };
-  // At least eight tiles, while a tile has work for some ten microseconds.
-  while (grid.tiles() < 8 && flops() > 4e6) {
-    if (may_split && grid.inner.size >= 2048 && grid.rows.size * grid.columns.size <= 256 * 256) {
-      grid.inner.size = divide_up(grid.inner.size, 2);
-    } else if (grid.rows.size > 64 && grid.rows.size >= grid.columns.size) {
-      grid.rows.size = divide_up(divide_up(grid.rows.size, 2), 16) * 16;
-    } else if (grid.columns.size > 64) {
-      grid.columns.size = divide_up(divide_up(grid.columns.size, 2), 16) * 16;
+  while (grid.columns.size > 1024) halve(grid.columns);
+  while (transposed && grid.rows.size > 1024) halve(grid.rows);
+  while (grid.tiles() < 8 && work() > 4e6) {
+    if (!transposed && grid.columns.size >= 384) {
+      halve(grid.columns);
+    } else if (grid.rows.size >= 256) {
+      halve(grid.rows);
+    } else if (may_split && grid.inner.size >= 2048) {
+      halve(grid.inner);
+    } else if (grid.tiles() >= 4) {
+      break;
+    } else if (may_split && grid.inner.size >= 512) {
+      halve(grid.inner);
+    } else if (grid.rows.size >= 32 && grid.rows.size >= grid.columns.size) {
+      halve(grid.rows);
+    } else if (grid.columns.size >= 32) {
+      halve(grid.columns);
     } else {
       break;
     }
@@ -151,7 +167,7 @@ std::unique_ptr<CpuKernel> prepare_linear(const KernelRequest& request) {
   const std::int64_t m = request.inputs[0].shape.rows(), n = w[0], k = w[1];
   const GemmShape shape{false, true, m, n, k, std::max<std::int64_t>(k, 1), std::max<std::int64_t>(k, 1), n};
   return std::make_unique<LinearKernel>(graph::LinearAttributes::from(request.attributes), request.inputs.size() > 2,
-                                        shape, grid_of_product(m, n, k, false));
+                                        shape, grid_of_product(m, n, k, false, false));
 }
 
 std::unique_ptr<CpuKernel> prepare_matmul(const KernelRequest& request) {
@@ -165,7 +181,8 @@ std::unique_ptr<CpuKernel> prepare_matmul(const KernelRequest& request) {
                         std::max<std::int64_t>(1, attributes.transpose_a ? s.m : s.k),
                         std::max<std::int64_t>(1, attributes.transpose_b ? s.k : s.n),
                         s.n};
-  return std::make_unique<MatmulKernel>(s.batch, shape, grid_of_product(s.m, s.n, s.k, s.batch == 1),
+  return std::make_unique<MatmulKernel>(s.batch, shape,
+                                        grid_of_product(s.m, s.n, s.k, attributes.transpose_a, s.batch == 1),
                                         Grid{s.batch * s.m * s.n, 8192});
 }
 
