@@ -47,21 +47,29 @@ void fill_parameter(std::span<float> out, const graph::Initializer& initializer,
 
 }  // namespace
 
-TrainingSession::TrainingSession(const ForwardBuilder& build, const SessionOptions& options, backend::Device& device)
-    : build_(build), options_(options), device_(device) {
+schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptions& options, backend::Device& device,
+                                 PreparedKernels* kernels, std::vector<graph::PassReport>* passes) {
   if (options.accumulate < 1 || options.batch % options.accumulate != 0) {
     throw UserError(fmt::format("train.accumulate: {} micro-batches do not divide a batch of {} samples",
                                 options.accumulate, options.batch));
   }
-  graph::Graph graph = build_(options.batch / options.accumulate, true);
+  graph::Graph graph = build(options.batch / options.accumulate, true);
   graph::OptimizerSpec optimizer = options.optimizer;
   optimizer.accumulate = options.accumulate;
   add_optimizer(graph, differentiate(graph, graph.find("loss")), optimizer);
-  passes_ = run_passes(graph, options.without_passes);
-  PreparedKernels kernels = prepare_kernels(graph, device);
-  schedule::Schedule schedule = make_schedule(std::move(graph), kernels, options.accumulate);
-  executor_ = std::make_unique<Executor>(std::move(schedule), std::move(kernels), device);
+  std::vector<graph::PassReport> reports = run_passes(graph, options.without_passes);
+  PreparedKernels prepared = prepare_kernels(graph, device);
+  schedule::Schedule schedule = make_schedule(std::move(graph), prepared, options.accumulate);
+  if (kernels != nullptr) *kernels = std::move(prepared);
+  if (passes != nullptr) *passes = std::move(reports);
+  return schedule;
+}
 
+TrainingSession::TrainingSession(const ForwardBuilder& build, const SessionOptions& options, backend::Device& device)
+    : build_(build), options_(options), device_(device) {
+  PreparedKernels kernels;
+  schedule::Schedule schedule = plan_training(build_, options_, device, &kernels, &passes_);
+  executor_ = std::make_unique<Executor>(std::move(schedule), std::move(kernels), device);
   const graph::Graph& final_graph = executor_->schedule().graph;
   input_ = final_graph.find("input");
   target_ = final_graph.find("target");

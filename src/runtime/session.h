@@ -41,6 +41,11 @@ struct Evaluation {
   std::int64_t samples = 0;
 };
 
+// The training step of a model: forward, gradient, optimizer, fused by the passes (whose reports go to `passes` if not
+// null), its kernels, and its verified schedule. UserError when accumulate does not divide batch.
+schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptions& options, backend::Device& device,
+                                 PreparedKernels* kernels = nullptr, std::vector<graph::PassReport>* passes = nullptr);
+
 class TrainingSession {
  public:
   // Differentiates, fuses, prepares, schedules, verifies and allocates. UserError when accumulate does not divide

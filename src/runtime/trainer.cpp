@@ -32,26 +32,6 @@ void require_supported(const record::Run& run) {
   refuse(strategy.micro_batches != 1, "strategy.micro_batches", "a pipeline needs several ranks; use train.accumulate");
 }
 
-SessionOptions session_options(const TrainerOptions& options) {
-  require_supported(options.run);
-  const record::TrainConfig& train = options.run.train;
-  SessionOptions session;
-  session.batch = options.run.data.batch;
-  session.accumulate = train.accumulate;
-  session.seed = static_cast<std::uint64_t>(train.seed);
-  session.without_passes = options.without_passes;
-  graph::OptimizerSpec& spec = session.optimizer;
-  spec.kind = train.optimizer.name == record::OptimizerKind::kAdamW ? graph::OptimizerSpec::Kind::kAdamW
-                                                                    : graph::OptimizerSpec::Kind::kSgd;
-  spec.beta1 = train.optimizer.betas[0];
-  spec.beta2 = train.optimizer.betas[1];
-  spec.eps = train.optimizer.eps;
-  spec.momentum = train.optimizer.momentum;
-  spec.weight_decay = train.optimizer.weight_decay;
-  spec.clip = train.clip;
-  return session;
-}
-
 // A resumed run must be the same training; what may change are its length, its curve, and what is reported.
 void require_same_training(const record::Run& now, const std::string& then_yaml, const std::filesystem::path& where) {
   const record::Run then = record::parse_run(then_yaml, (where / "index.json").string());
@@ -73,8 +53,29 @@ void require_same_training(const record::Run& now, const std::string& then_yaml,
 
 }  // namespace
 
+SessionOptions session_options(const record::Run& run, const std::vector<std::string>& without_passes) {
+  require_supported(run);
+  const record::TrainConfig& train = run.train;
+  SessionOptions session;
+  session.batch = run.data.batch;
+  session.accumulate = train.accumulate;
+  session.seed = static_cast<std::uint64_t>(train.seed);
+  session.without_passes = without_passes;
+  graph::OptimizerSpec& spec = session.optimizer;
+  spec.kind = train.optimizer.name == record::OptimizerKind::kAdamW ? graph::OptimizerSpec::Kind::kAdamW
+                                                                    : graph::OptimizerSpec::Kind::kSgd;
+  spec.beta1 = train.optimizer.betas[0];
+  spec.beta2 = train.optimizer.betas[1];
+  spec.eps = train.optimizer.eps;
+  spec.momentum = train.optimizer.momentum;
+  spec.weight_decay = train.optimizer.weight_decay;
+  spec.clip = train.clip;
+  return session;
+}
+
 Trainer::Trainer(TrainerOptions options, backend::Device& device)
-    : options_(std::move(options)), session_(options_.build, session_options(options_), device) {}
+    : options_(std::move(options)),
+      session_(options_.build, session_options(options_.run, options_.without_passes), device) {}
 
 std::int64_t Trainer::total_steps() const {
   const record::TrainConfig& train = options_.run.train;
@@ -164,6 +165,7 @@ TrainingReport Trainer::train() {
           report.steps, outcome.loss, session_.explain_non_finite(batch, report.steps), run.train.optimizer.lr));
     }
     ++report.steps;
+    if (recorded) ++report.traced_steps;
     report.wall += taken;
     report.losses.push_back(outcome.loss);
     report.step_seconds.push_back(taken.value);

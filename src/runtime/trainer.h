@@ -25,9 +25,13 @@ struct TrainerOptions {
   std::vector<std::string> without_passes;
   std::vector<int> loader_cpus;         // where the prefetch thread may run
   trace::Timeline* timeline = nullptr;  // gets the spans of the last `timeline_steps` steps
-  std::int64_t timeline_steps = 3;
+  std::int64_t timeline_steps = 10;
   Progress* progress = nullptr;
 };
+
+// Batch, optimizer and seed of a run as a session wants them. UserError, naming its place, for what a valid run file
+// asks and this version cannot do.
+SessionOptions session_options(const record::Run& run, const std::vector<std::string>& without_passes);
 
 struct EvaluationPoint {
   std::int64_t step = 0;  // steps done
@@ -44,13 +48,14 @@ struct TrainingReport {
   std::vector<EvaluationPoint> evaluations;
   std::optional<double> seconds_to_target;
   std::optional<std::string> target_reached;  // "valid_loss 1.98 below 2"
+  std::int64_t traced_steps = 0;              // steps whose spans are in the timeline
   Seconds data_wait;
   Seconds wall;  // of the steps, evaluations and checkpoints left out
 };
 
 class Trainer {
  public:
-  // Builds the session. UserError for what the run file asks and this version cannot do, naming its place.
+  // Builds the session.
   Trainer(TrainerOptions options, backend::Device& device);
 
   TrainingSession& session() { return session_; }

@@ -1,0 +1,49 @@
+// The program: declares the subcommands, runs one, turns errors into messages and exit codes.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "app/cli/command.h"
+#include "app/cli/exit_code.h"
+#include "base/error.h"
+
+namespace {
+
+int report(const char* kind, const char* what, int code) {
+  std::fprintf(stderr, "headway: %s%s\n", kind, what);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace headway::app;
+  CLI::App program("Headway measures how a machine trains, predicts how long a model takes, and trains it.", "headway");
+  program.require_subcommand(1);
+  program.footer(
+      "Also, through ./headway: `build [PRESET]` and `test [--long]`.\n"
+      "Every command has --help with an example. Exit codes: 2 the input is wrong, 3 the\n"
+      "environment lacks something, 70 a bug of ours.");
+  add_quickstart(program);
+  add_probe(program);
+  add_train(program);
+  add_bench(program);
+  add_predict(program);
+  add_results(program);
+  try {
+    program.parse(argc, argv);
+    return kOk;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help
+    std::fprintf(stderr, "headway: %s\nheadway: see `headway --help`\n", error.what());
+    return kUserError;
+  } catch (const headway::UserError& error) {
+    return report("", error.what(), kUserError);
+  } catch (const headway::EnvironmentError& error) {
+    return report("", error.what(), kEnvironmentError);
+  } catch (const std::bad_alloc&) {
+    return report("", "out of memory; make the batch or the model smaller", kEnvironmentError);
+  } catch (const std::exception& error) {
+    return report("internal error (please report it): ", error.what(), kInternalError);
+  }
+}

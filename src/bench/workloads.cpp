@@ -1,0 +1,42 @@
+#include "bench/workloads.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "data/random_samples.h"
+
+namespace headway::bench {
+
+std::span<const Workload> standard_workloads() {
+  static constexpr std::array kWorkloads = {
+      Workload{"mlp", "130 features, 3 x [linear 512, LayerNorm, GELU], 4096 rows",
+               "model: {name: mlp}\ndata: {source: synthetic, batch: 4096, rows: 1000000}\n", 595969},
+      Workload{"mlp_small", "the same with width 128, 256 rows",
+               "model: {name: mlp, width: 128}\ndata: {source: synthetic, batch: 256, rows: 1000000}\n", 50689},
+      Workload{"gpt", "byte-level transformer, 6 layers, d 384, 8 x 256 tokens",
+               "model: {name: gpt}\ndata: {source: kjv, batch: 8}\n", 10942464},
+      Workload{"convnet", "three convolutions over 28 x 28 images, 128 images",
+               "model: {name: convnet}\ndata: {source: fashion_mnist, batch: 128, valid: test}\n", 458570},
+  };
+  return kWorkloads;
+}
+
+std::optional<record::Run> workload_run(const std::string& name, const std::vector<std::string>& overrides) {
+  for (const Workload& workload : standard_workloads()) {
+    if (workload.name == name) return record::parse_run(workload.run_yaml, name, overrides);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<data::Dataset> random_dataset(const models::Model& model, std::int64_t batch) {
+  const auto per_sample = [&](const char* name) {
+    const Shape& shape = model.graph.value(model.graph.find(name)).type.shape;
+    return Shape(std::vector<std::int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+  };
+  const std::int64_t samples = std::max<std::int64_t>(batch, 1 << 20);
+  if (model.sample.vocab > 0) return data::random_tokens(model.sample.sequence, model.sample.vocab, samples);
+  if (model.sample.classes > 0) return data::random_images(per_sample("input"), model.sample.classes, samples);
+  return data::random_regression(per_sample("input"), per_sample("target"), samples);
+}
+
+}  // namespace headway::bench
