@@ -60,9 +60,9 @@ TEST(SyntheticRows, HasIndependentNormalFeatures) {
 TEST(SyntheticRows, HasTheDocumentedSignalAndNoise) {
   const Columns columns;
   EXPECT_NEAR(mean_of(columns.signal), 0, 0.015);
-  EXPECT_NEAR(covariance(columns.signal, columns.signal), SyntheticRows::kSignalVariance, 0.03);
+  EXPECT_NEAR(covariance(columns.signal, columns.signal), 1.0, 0.03);
   EXPECT_NEAR(mean_of(columns.noise), 0, 0.005);
-  EXPECT_NEAR(covariance(columns.noise, columns.noise), SyntheticRows::kNoiseVariance, 0.003);
+  EXPECT_NEAR(covariance(columns.noise, columns.noise), 0.1, 0.003);
   EXPECT_NEAR(covariance(columns.noise, columns.signal), 0, 0.006);
   // Features are uncorrelated with variance 1, so a linear model explains the sum of its squared covariances.
   double explained = 0;
