@@ -88,7 +88,6 @@ void read(const Cursor& cursor, std::map<std::string, std::vector<double>>& samp
 template <class T>
 void read(const Cursor& cursor, std::vector<T>& list) {
   if (!cursor.json.is_array()) throw cursor.wrong_type("a list");
-  list.clear();
   for (std::size_t index = 0; index < cursor.json.size(); ++index) {
     read(cursor.at(cursor.json[index], index), list.emplace_back());
   }

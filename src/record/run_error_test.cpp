@@ -164,6 +164,8 @@ TEST(RunError, BytesThatAreNotText) {
   EXPECT_EQ(message("model: {name: mlp}\ndata: {source: \xFF}"),
             "x.yaml:2: byte 0xff is not UTF-8; save the file as UTF-8");
   EXPECT_EQ(message("model: \xC0\xAF"), "x.yaml:1: byte 0xc0 is not UTF-8; save the file as UTF-8");      // overlong
+  EXPECT_EQ(message("model: \xE0\x80\xAF"), "x.yaml:1: byte 0xe0 is not UTF-8; save the file as UTF-8");  // overlong
+  EXPECT_EQ(message("model: \xF0\x80\x80\xAF"), "x.yaml:1: byte 0xf0 is not UTF-8; save the file as UTF-8");
   EXPECT_EQ(message("model: \xED\xA0\x80"), "x.yaml:1: byte 0xed is not UTF-8; save the file as UTF-8");  // surrogate
   EXPECT_EQ(message("model: \xF4\x90\x80\x80"), "x.yaml:1: byte 0xf4 is not UTF-8; save the file as UTF-8");
   EXPECT_EQ(message("model: caf\xC3"), "x.yaml:1: byte 0xc3 is not UTF-8; save the file as UTF-8");  // cut short

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -163,6 +164,22 @@ TEST_F(StoreTest, ConcurrentWritersBothSucceed) {
     const std::vector<std::string> stored = ids(ResultStore(path_).list());
     EXPECT_EQ(std::set<std::string>(stored.begin(), stored.end()).size(), std::size_t{kThreads * kAdds});
   }
+}
+
+TEST_F(StoreTest, OpeningWaitsForAWriterThatIsNotYetInTheLog) {
+  { ResultStore(path_).add(make("one")); }
+  execute("PRAGMA journal_mode = DELETE");
+  sqlite3* writer = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &writer), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(writer, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    sqlite3_exec(writer, "COMMIT", nullptr, nullptr, nullptr);
+  });
+  const std::string text = failure();
+  release.join();
+  sqlite3_close(writer);
+  EXPECT_EQ(text, "no error");
 }
 
 TEST_F(StoreTest, ReadersSeeACompleteListWhileOthersWrite) {
