@@ -51,6 +51,7 @@ TEST(ByteWindows, ExplainsWhatDoesNotFit) {
   expect_mentions(failure("abcd", {.sequence = 4}), {"the text", "4 bytes", "4 tokens"});
   expect_mentions(failure("", {.sequence = 4}), {"0 bytes"});
   expect_mentions(failure("abc\xc3z", {.sequence = 2, .stride = 1, .vocab = 128}), {"offset 3 is 195", "128"});
+  expect_mentions(failure("ab\x80", {.sequence = 2, .stride = 1, .vocab = 128}), {"offset 2 is 128"});
   expect_mentions(failure("abcd", {.sequence = 0}), {"at least 1"});
   EXPECT_EQ(failure("abc\x7fz", {.sequence = 2, .stride = 1, .vocab = 128}), "");
 }
