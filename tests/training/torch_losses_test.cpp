@@ -1,0 +1,106 @@
+// The first 20 losses equal PyTorch's from the same weights on the same batches (tests/data/torch_losses).
+//
+// The design allows 1e-4 relative with SGD and 1e-3 with AdamW. The files hold PyTorch's losses in f64, and its own f32
+// error is below 2e-7 (2e-6 for mlp with SGD), so the bounds here are tighter: they catch a wrong eps or a missing
+// decay.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "backend/cpu/cpu_device.h"
+#include "base/file.h"
+#include "runtime/checkpoint.h"
+#include "tests/training/batches.h"
+
+namespace headway::tests {
+namespace {
+
+const std::string kFolder = std::string(TEST_DATA) + "/torch_losses/";
+constexpr double kBound = 2e-6, kBoundMlpSgd = 2e-5;
+
+struct Case {
+  std::string model;
+  std::string run;  // "sgd", "adamw", "adamw_accumulate_2"
+};
+
+nlohmann::json reference(const std::string& model) {
+  return nlohmann::json::parse(read_file(kFolder + model + ".json"));
+}
+
+record::ModelConfig config_of(const nlohmann::json& model) {
+  const auto text = [&](const char* key) { return std::to_string(model.at(key).get<std::int64_t>()); };
+  const std::string name = model.at("name");
+  if (name == "mlp")
+    return model_config(name, {{"features", text("features")}, {"width", text("width")}, {"layers", text("layers")}});
+  if (name == "convnet") return model_config(name, {{"conv1", "4"}, {"conv2", "8"}, {"conv3", "8"}, {"hidden", "16"}});
+  return model_config(name, {{"layers", text("layers")},
+                             {"hidden", text("hidden")},
+                             {"heads", text("heads")},
+                             {"sequence", text("sequence")},
+                             {"vocab", text("vocab")}});
+}
+
+graph::OptimizerSpec optimizer_of(const nlohmann::json& run) {
+  const nlohmann::json& from = run.at("optimizer");
+  graph::OptimizerSpec spec;
+  spec.kind = from.at("name") == "sgd" ? graph::OptimizerSpec::Kind::kSgd : graph::OptimizerSpec::Kind::kAdamW;
+  spec.momentum = from.value("momentum", 0.0);
+  spec.weight_decay = from.value("weight_decay", 0.0);
+  spec.clip = from.value("clip", 0.0);
+  spec.beta1 = 0.9;
+  spec.beta2 = 0.95;
+  return spec;
+}
+
+// Largest relative difference of the first 20 losses from PyTorch's in f64.
+double worst_difference(const Case& test, const graph::OptimizerSpec& spec, std::int64_t accumulate) {
+  const nlohmann::json all = reference(test.model), run = all.at("runs").at(test.run);
+  const runtime::SafetensorsFile batches(kFolder + test.model + ".batches.safetensors");
+  const auto device = backend::open_cpu_device(2);
+  const std::int64_t batch = all.at("model").at("batch");
+  runtime::TrainingSession session(builder(config_of(all.at("model"))),
+                                   {.batch = batch * accumulate, .accumulate = accumulate, .optimizer = spec}, *device);
+  session.initialise();
+  load_parameters(kFolder + test.model + ".init.safetensors", session.executor());
+  const std::vector<double> losses = run.at("f64").at("losses");
+  EXPECT_EQ(losses.size(), 20U);
+  double worst = 0;
+  for (std::size_t step = 0; step < losses.size(); ++step) {
+    const auto at = static_cast<std::int64_t>(step);
+    const double lr = run.at("optimizer").at("lr");
+    const double loss = session.step(reference_batch(batches, at * accumulate, accumulate), at, lr).loss;
+    worst = std::max(worst, std::abs(loss - losses[step]) / std::abs(losses[step]));
+  }
+  return worst;
+}
+
+class TorchLosses : public testing::TestWithParam<Case> {};
+
+TEST_P(TorchLosses, AreEqual) {
+  const nlohmann::json run = reference(GetParam().model).at("runs").at(GetParam().run);
+  const double bound = GetParam().model == "mlp" && GetParam().run == "sgd" ? kBoundMlpSgd : kBound;
+  EXPECT_LE(worst_difference(GetParam(), optimizer_of(run), run.at("accumulate")), bound);
+}
+
+// The planted defects: each must move a loss by more than the bound, or the comparison proves nothing.
+TEST_P(TorchLosses, SeeADefect) {
+  const nlohmann::json run = reference(GetParam().model).at("runs").at(GetParam().run);
+  graph::OptimizerSpec wrong = optimizer_of(run);
+  if (wrong.kind == graph::OptimizerSpec::Kind::kSgd) {
+    wrong.momentum = 0.899;
+  } else {
+    wrong.beta2 = 0.951;
+  }
+  EXPECT_GT(worst_difference(GetParam(), wrong, run.at("accumulate")), kBoundMlpSgd);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TorchLosses,
+                         testing::Values(Case{"mlp", "sgd"}, Case{"mlp", "adamw"}, Case{"mlp", "adamw_accumulate_2"},
+                                         Case{"convnet", "sgd"}, Case{"convnet", "adamw"},
+                                         Case{"convnet", "adamw_accumulate_2"}, Case{"gpt", "sgd"},
+                                         Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}),
+                         [](const auto& info) { return info.param.model + "_" + info.param.run; });
+
+}  // namespace
+}  // namespace headway::tests
