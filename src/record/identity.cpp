@@ -2,19 +2,23 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <random>
 
 #include "record/result.h"
 
 namespace headway::record {
 
+std::string make_id(std::int64_t moment, std::uint32_t random) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  return fmt::format("{:%Y%m%dT%H%M%S}{:06}-{:08x}", fmt::gmtime(static_cast<std::time_t>(moment / kSecond)),
+                     moment % kSecond, random);
+}
+
 std::string make_id() {
-  using std::chrono::microseconds;
   const auto since = std::chrono::system_clock::now().time_since_epoch();
-  const auto micros = std::chrono::duration_cast<microseconds>(since).count();
   std::random_device random;
-  const std::time_t seconds = micros / 1'000'000;
-  return fmt::format("{:%Y%m%dT%H%M%S}{:06}-{:08x}", fmt::gmtime(seconds), micros % 1'000'000, random());
+  return make_id(std::chrono::duration_cast<std::chrono::microseconds>(since).count(), random());
 }
 
 std::string utc_now() {

@@ -103,6 +103,9 @@ std::vector<Result> results_from_json(std::string_view text, const std::string& 
 // A new id: the time to the microsecond, then 32 random bits; later ids sort after earlier ones.
 std::string make_id();
 
+// The id of a given moment (microseconds since 1970) and random bits.
+std::string make_id(std::int64_t moment, std::uint32_t random);
+
 // The time as "2025-06-01T12:34:56Z".
 std::string utc_now();
 

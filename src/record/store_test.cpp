@@ -59,6 +59,21 @@ class StoreTest : public testing::Test {
     return "no error";
   }
 
+  // The same while another connection holds the file for writing, does `sql` in the end and lets go.
+  std::string failure_beside(const std::string& sql) const {
+    sqlite3* writer = nullptr;
+    EXPECT_EQ(sqlite3_open(path_.c_str(), &writer), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(writer, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    std::thread release([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      EXPECT_EQ(sqlite3_exec(writer, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(writer);
+    });
+    const std::string text = failure();
+    release.join();
+    sqlite3_close(writer);
+    return text;
+  }
+
   void expect_failure_keeps_the_file(std::string_view remedy) const {
     const std::string before = read_file(path_);
     const std::string text = failure();
@@ -169,17 +184,14 @@ TEST_F(StoreTest, ConcurrentWritersBothSucceed) {
 TEST_F(StoreTest, OpeningWaitsForAWriterThatIsNotYetInTheLog) {
   { ResultStore(path_).add(make("one")); }
   execute("PRAGMA journal_mode = DELETE");
-  sqlite3* writer = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &writer), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(writer, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  std::thread release([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    sqlite3_exec(writer, "COMMIT", nullptr, nullptr, nullptr);
-  });
-  const std::string text = failure();
-  release.join();
-  sqlite3_close(writer);
-  EXPECT_EQ(text, "no error");
+  EXPECT_EQ(failure_beside("COMMIT"), "no error");
+}
+
+TEST_F(StoreTest, OpeningANewFileAcceptsTheTablesOfAnotherProcess) {
+  fs::create_directories(folder_);
+  EXPECT_EQ(failure_beside("CREATE TABLE results (seq INTEGER PRIMARY KEY, id, time, kind, workload, json);"
+                           "PRAGMA application_id = 0x48445759; PRAGMA user_version = 1; COMMIT"),
+            "no error");
 }
 
 TEST_F(StoreTest, ReadersSeeACompleteListWhileOthersWrite) {
