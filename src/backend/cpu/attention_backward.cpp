@@ -128,7 +128,8 @@ void differentiate_softmax(const BackwardScratch& scratch, std::int64_t query, s
 
 // One block of keys against one block of queries.
 void accumulate_block(const AttentionProblem& problem, const BackwardScratch& scratch, std::int64_t query,
-                      std::int64_t keys, std::int64_t shift, bool first_queries, bool first_keys) {
+                      std::int64_t keys, std::int64_t shift, bool first_queries, bool first_keys,
+                      Prefetcher& prefetcher) {
   const std::int64_t size = problem.head_size, padded = AttentionProblem::padded(size);
   const std::int64_t queries = std::min(kQueryBlock, problem.sequence - query);
   const std::int64_t vectors = divide_up(queries, kLanes);
@@ -142,11 +143,11 @@ void accumulate_block(const AttentionProblem& problem, const BackwardScratch& sc
                  .vectors = vectors,
                  .depth = size,
                  .add = false};
-  multiply<ByRow::kYes, Skip::kEarlyColumns>(scores, shift);
+  multiply<ByRow::kYes, Skip::kEarlyColumns>(scores, shift, prefetcher);
   scores.a = scratch.values;
   scores.b = scratch.dout_transposed + query * size;
   scores.c = scratch.ds;
-  multiply<ByRow::kYes, Skip::kEarlyColumns>(scores, shift);
+  multiply<ByRow::kYes, Skip::kEarlyColumns>(scores, shift, prefetcher);
   differentiate_softmax(scratch, query, keys, vectors, shift);
 
   Product by_keys{.a = scratch.p,
@@ -159,11 +160,11 @@ void accumulate_block(const AttentionProblem& problem, const BackwardScratch& sc
                   .vectors = padded / kLanes,
                   .depth = queries,
                   .add = !first_queries};
-  multiply<ByRow::kYes, Skip::kEarlyDepth>(by_keys, shift);
+  multiply<ByRow::kYes, Skip::kEarlyDepth>(by_keys, shift, prefetcher);
   by_keys.a = scratch.ds;
   by_keys.b = scratch.queries + query * padded;
   by_keys.c = scratch.dkeys;
-  multiply<ByRow::kYes, Skip::kEarlyDepth>(by_keys, shift);
+  multiply<ByRow::kYes, Skip::kEarlyDepth>(by_keys, shift, prefetcher);
   multiply<ByRow::kNo, Skip::kLateDepth>({.a = scratch.ds,
                                           .a_stride = kQueryBlock,
                                           .b = scratch.keys,
@@ -174,7 +175,7 @@ void accumulate_block(const AttentionProblem& problem, const BackwardScratch& sc
                                           .vectors = padded / kLanes,
                                           .depth = keys,
                                           .add = !first_keys},
-                                         shift);
+                                         shift, prefetcher);
 }
 
 void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, const BackwardOperands& operands,
@@ -190,6 +191,16 @@ void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, 
   const auto first_query = [&problem](std::int64_t key) {
     return problem.causal ? key / kQueryBlock * kQueryBlock : 0;
   };
+  Prefetcher prefetcher;
+  if (problem.prefetches() && index + 1 < problem.items()) {
+    const std::int64_t next = item.head + 1;
+    prefetcher.add(operands.qkv + problem.qkv_start(next, 0), stride, problem.sequence, size);
+    prefetcher.add(operands.dout + problem.start(next), problem.row_stride(), problem.sequence, size);
+    prefetcher.add(operands.out + problem.start(next), problem.row_stride(), problem.sequence, size);
+    prefetcher.add(operands.qkv + problem.qkv_start(next, 1), stride, problem.sequence, size);
+    prefetcher.add(operands.qkv + problem.qkv_start(next, 2), stride, problem.sequence, size);
+    prefetcher.spread(5 * problem.steps_of_product());
+  }
   pack_queries(problem, operands, item.head, first_query(first_key), scratch);
   for (std::int64_t key = first_key; key < last_key; key += kBackwardKeyBlock) {
     const std::int64_t keys = std::min(kBackwardKeyBlock, last_key - key);
@@ -199,7 +210,7 @@ void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, 
     pack_rows(operands.qkv + values_start, stride, keys, size, padded, scratch.values);
     for (std::int64_t query = first_query(key); query < problem.sequence; query += kQueryBlock) {
       const std::int64_t shift = problem.causal ? query - key : problem.sequence;
-      accumulate_block(problem, scratch, query, keys, shift, query == first_query(key), key == first_key);
+      accumulate_block(problem, scratch, query, keys, shift, query == first_query(key), key == first_key, prefetcher);
     }
     unpack_rows(scratch.dkeys, padded, keys, size, problem.scale(), operands.dqkv + keys_start, stride);
     unpack_rows(scratch.dvalues, padded, keys, size, 1.0F, operands.dqkv + values_start, stride);
@@ -208,6 +219,7 @@ void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, 
     unpack_rows(scratch.dqueries, padded, problem.sequence, size, problem.scale(),
                 operands.dqkv + problem.qkv_start(item.head, 0), stride);
   }
+  hwy::FlushStream();
 }
 
 // dQ of one block of queries of one head: the sum over the parts, in order. Parts whose keys all come later add
@@ -228,6 +240,7 @@ void AttentionSumParts(const AttentionProblem& problem, std::int64_t head, std::
   }
   unpack_rows(first, padded, rows, problem.head_size, problem.scale(),
               operands.dqkv + problem.qkv_start(head, 0) + query * problem.qkv_row_stride(), problem.qkv_row_stride());
+  hwy::FlushStream();
 }
 
 }  // namespace headway::backend::HWY_NAMESPACE

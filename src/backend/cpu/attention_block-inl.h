@@ -15,6 +15,7 @@
 #define HEADWAY_BACKEND_CPU_ATTENTION_BLOCK_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -29,6 +30,8 @@ inline constexpr std::int64_t kTileRows = 6;
 inline constexpr std::int64_t kTileVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 32 vector registers, or 16
 
 enum class ByRow : bool { kNo, kYes };
+
+inline constexpr std::int64_t kDepthStep = 8;  // between two steps of the prefetcher
 
 // What a tile leaves out when its rows are keys or queries.
 enum class Skip {
@@ -49,34 +52,69 @@ struct Product {
   bool add;
 };
 
+// Brings rows that are wanted later into the level-2 cache, line by line while the multiply-add units are busy: rows of
+// a head lie a page apart, where the hardware does not foresee them, and a core waits for few lines at a time.
+class Prefetcher {
+ public:
+  void add(const float* rows, std::int64_t stride, std::int64_t count, std::int64_t size) {
+    constexpr std::int64_t kLine = 64 / sizeof(float);
+    if (count > 0) regions_[regions_count_++] = {rows, stride, count, divide_up(size, kLine)};
+    lines_ += count * divide_up(size, kLine);
+  }
+  // Spreads all lines over a number of steps.
+  void spread(std::int64_t steps) { lines_per_step_ = divide_up(lines_, std::max<std::int64_t>(steps, 1)); }
+
+  HWY_INLINE void step() {
+    for (std::int64_t i = 0; i < lines_per_step_ && current_ < regions_count_; ++i) {
+      Region& region = regions_[current_];
+      __builtin_prefetch(region.row + line_ * 16, 0, 2);
+      if (++line_ < region.lines) continue;
+      line_ = 0;
+      region.row += region.stride;
+      if (--region.count == 0) ++current_;
+    }
+  }
+
+ private:
+  struct Region {
+    const float* row;
+    std::int64_t stride, count, lines;
+  };
+  Region regions_[8];
+  std::int64_t regions_count_ = 0, current_ = 0, line_ = 0, lines_ = 0, lines_per_step_ = 0;
+};
+
 template <std::int64_t kRows, std::int64_t kVectors, ByRow kByRow>
 HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, std::int64_t a_stride, const float* HWY_RESTRICT b,
                                 std::int64_t b_stride, float* HWY_RESTRICT c, std::int64_t c_stride, std::int64_t depth,
-                                bool add) {
+                                bool add, Prefetcher& prefetcher) {
   const FloatTag tag;
   FloatVector sum[kRows][kVectors];
   for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(tag);
+  }
+  for (std::int64_t left = depth; left > 0; left -= kDepthStep) {
+    prefetcher.step();
+    for (std::int64_t k = std::min(left, kDepthStep); k > 0; --k) {
+      FloatVector right[kVectors];
+      for (std::int64_t v = 0; v < kVectors; ++v) right[v] = hn::Load(tag, b + v * kLanes);
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        const FloatVector left_value = splat(kByRow == ByRow::kYes ? a[r * a_stride] : a[r]);
+        for (std::int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left_value, right[v], sum[r][v]);
+      }
+      a += kByRow == ByRow::kYes ? 1 : a_stride;
+      b += b_stride;
+    }
+  }
+  for (std::int64_t r = 0; r < kRows; ++r, c += c_stride) {
     for (std::int64_t v = 0; v < kVectors; ++v) {
-      sum[r][v] = add ? hn::Load(tag, c + r * c_stride + v * kLanes) : hn::Zero(tag);
+      if (add) sum[r][v] = hn::Add(sum[r][v], hn::Load(tag, c + v * kLanes));
+      hn::Store(sum[r][v], tag, c + v * kLanes);
     }
-  }
-  for (std::int64_t k = 0; k < depth; ++k) {
-    FloatVector right[kVectors];
-    for (std::int64_t v = 0; v < kVectors; ++v) right[v] = hn::Load(tag, b + v * kLanes);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      const FloatVector left = hn::Set(tag, kByRow == ByRow::kYes ? a[r * a_stride] : a[r]);
-      for (std::int64_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(left, right[v], sum[r][v]);
-    }
-    a += kByRow == ByRow::kYes ? 1 : a_stride;
-    b += b_stride;
-  }
-  for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t v = 0; v < kVectors; ++v) hn::Store(sum[r][v], tag, c + r * c_stride + v * kLanes);
   }
 }
 
-using TileFunction = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
-                              std::int64_t, bool);
+using TileFunction = decltype(&multiply_tile<1, 1, ByRow::kYes>);
 
 // The tile of `rows` rows and `vectors` vectors.
 template <ByRow kByRow, std::int64_t kRows = kTileRows, std::int64_t kVectors = kTileVectors>
@@ -91,7 +129,7 @@ TileFunction tile_function(std::int64_t rows, std::int64_t vectors) {
 }
 
 template <ByRow kByRow, Skip kSkip>
-void multiply(const Product& product, std::int64_t shift) {
+void multiply(const Product& product, std::int64_t shift, Prefetcher& prefetcher) {
   // Columns in panels of equal width, so that none is too narrow to keep the multiply-add units busy.
   const std::int64_t panels = (product.vectors + kTileVectors - 1) / kTileVectors;
   const std::int64_t width = (product.vectors + panels - 1) / panels;
@@ -113,7 +151,8 @@ void multiply(const Product& product, std::int64_t shift) {
           product.a + (kByRow == ByRow::kYes ? row * product.a_stride + first : first * product.a_stride + row);
       tile_function<kByRow>(rows, end_vector - first_vector)(
           a, product.a_stride, product.b + first * product.b_stride + first_vector * kLanes, product.b_stride,
-          product.c + row * product.c_stride + first_vector * kLanes, product.c_stride, last - first, product.add);
+          product.c + row * product.c_stride + first_vector * kLanes, product.c_stride, last - first, product.add,
+          prefetcher);
     }
   }
 }
@@ -130,14 +169,18 @@ inline void pack_rows(const float* from, std::int64_t stride, std::int64_t rows,
   }
 }
 
-// Writes packed rows times a factor to rows of `size` floats.
+// Writes packed rows times a factor to rows of `size` floats; past the caches where whole vectors allow it, since who
+// reads them does so after many others (FlushStream before others may read).
 inline void unpack_rows(const float* HWY_RESTRICT from, std::int64_t padded, std::int64_t rows, std::int64_t size,
                         float factor, float* HWY_RESTRICT to, std::int64_t stride) {
   const FloatTag tag;
+  constexpr std::int64_t kBytes = kLanes * std::int64_t{sizeof(float)};
   for (std::int64_t r = 0; r < rows; ++r, from += padded, to += stride) {
     std::int64_t d = 0;
-    for (; d + kLanes <= size; d += kLanes) {
-      hn::StoreU(hn::Mul(hn::Load(tag, from + d), splat(factor)), tag, to + d);
+    if (reinterpret_cast<std::uintptr_t>(to) % kBytes == 0) {
+      for (; d + kLanes <= size; d += kLanes) hn::Stream(hn::Mul(hn::Load(tag, from + d), splat(factor)), tag, to + d);
+    } else {
+      for (; d + kLanes <= size; d += kLanes) hn::StoreU(hn::Mul(hn::Load(tag, from + d), splat(factor)), tag, to + d);
     }
     for (; d < size; ++d) to[d] = from[d] * factor;
   }

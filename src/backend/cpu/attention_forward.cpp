@@ -103,6 +103,13 @@ void AttentionForwardItem(const AttentionProblem& problem, std::int64_t index, c
                      stride = problem.qkv_row_stride();
   const std::int64_t last_query = std::min(item.last_block * kQueryBlock, problem.sequence);
   const std::int64_t all_keys = problem.causal ? last_query : problem.sequence;
+  Prefetcher prefetcher;
+  if (problem.prefetches() && index + 1 < problem.items()) {
+    for (const std::int64_t which : {1, 2, 0}) {
+      prefetcher.add(qkv + problem.qkv_start(item.head + 1, which), stride, problem.sequence, size);
+    }
+    prefetcher.spread(2 * problem.steps_of_product());
+  }
   pack_rows(qkv + problem.qkv_start(item.head, 1), stride, all_keys, size, padded, scratch.keys);
   pack_rows(qkv + problem.qkv_start(item.head, 2), stride, all_keys, size, padded, scratch.values);
 
@@ -128,7 +135,7 @@ void AttentionForwardItem(const AttentionProblem& problem, std::int64_t index, c
                                                   .vectors = vectors,
                                                   .depth = size,
                                                   .add = false},
-                                                 shift);
+                                                 shift, prefetcher);
       softmax_block(scratch, keys, vectors, shift);
       if (key > 0) {
         for (std::int64_t q = 0; q < queries; ++q) {
@@ -149,7 +156,7 @@ void AttentionForwardItem(const AttentionProblem& problem, std::int64_t index, c
                                               .vectors = padded / kLanes,
                                               .depth = keys,
                                               .add = key > 0},
-                                             shift);
+                                             shift, prefetcher);
     }
 
     for (std::int64_t v = 0; v < vectors; ++v) {
@@ -165,6 +172,7 @@ void AttentionForwardItem(const AttentionProblem& problem, std::int64_t index, c
                   problem.row_stride());
     }
   }
+  hwy::FlushStream();
 }
 
 }  // namespace headway::backend::HWY_NAMESPACE

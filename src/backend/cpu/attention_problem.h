@@ -49,6 +49,16 @@ struct AttentionProblem {
 
   float scale() const { return 1.0F / std::sqrt(static_cast<float>(head_size)); }
 
+  // Whether the operands of the next head are fetched ahead: only where they fit into the cache beside the current
+  // ones. Of longer sequences they are a small part of the work.
+  bool prefetches() const { return parts == 1 && sequence * head_size <= 32 * 1024; }
+
+  // About how many steps of the prefetcher a whole head takes for one product of each pair of blocks.
+  std::int64_t steps_of_product() const {
+    const std::int64_t pairs = causal ? blocks() * (blocks() + 1) / 2 : blocks() * blocks();
+    return pairs * (block / 6) * (block / 8);
+  }
+
   // First element of a head in [batch, sequence, heads, head_size] and its stride between positions; the same for
   // queries (0), keys (1) and values (2) in qkv.
   std::int64_t row_stride() const { return heads * head_size; }
