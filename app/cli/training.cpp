@@ -6,6 +6,7 @@
 
 #include "app/cli/workspace.h"
 #include "app/report/summary.h"
+#include "app/report/words.h"
 #include "backend/cpu/cpu_device.h"
 #include "base/environment.h"
 #include "base/file.h"

@@ -110,8 +110,6 @@ TEST(RunError, NotFinite) {
 
 TEST(RunError, SettingsThatContradict) {
   EXPECT_EQ(train("\n  steps: 5\n  epochs: 1"), "x.yaml:5: train.epochs: steps is given too; keep one of them");
-  EXPECT_EQ(train("\n  steps: 5\n  schedule: {warmup: 6}"),
-            "x.yaml:5: train.schedule.warmup: '6' is more than the 5 steps of the run (train.steps); give at most 5");
   EXPECT_EQ(train("{target: {metric: train_loss}}"),
             "x.yaml:3: train.target: has no limit; give below or above (example: below: 2.0)");
   EXPECT_EQ(train("{target: {below: 1, above: 2}}"),

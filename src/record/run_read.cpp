@@ -88,11 +88,6 @@ LrSchedule read_schedule(const Section& section, const std::optional<std::int64_
   schedule.warmup = steps ? std::min(kUsualWarmup, *steps / 10) : kUsualWarmup;
   section.whole("warmup", schedule.warmup, {0, kMostSteps});
   section.number("final", schedule.final, kShare);
-  if (steps && schedule.warmup > *steps) {
-    throw section.error("warmup",
-                        fmt::format("'{}' is more than the {} steps of the run (train.steps); give at most {}",
-                                    schedule.warmup, *steps, *steps));
-  }
   return schedule;
 }
 

@@ -89,6 +89,8 @@ TEST(RunFile, WarmupFollowsTheLength) {
   EXPECT_EQ(warmup("train: {steps: 10000}"), 50);
   EXPECT_EQ(warmup("train: {epochs: 2}"), 50);
   EXPECT_EQ(warmup("train: {steps: 40, schedule: {warmup: 40}}"), 40);
+  // A shortened run (--set train.steps=5) may end within its warm-up.
+  EXPECT_EQ(warmup("train: {steps: 5, schedule: {warmup: 40}}"), 40);
 }
 
 TEST(RunFile, EpochsReplaceSteps) {

@@ -23,9 +23,9 @@ using ForwardBuilder = std::function<graph::Graph(std::int64_t samples, bool tra
 struct SessionOptions {
   std::int64_t batch = 1;       // samples a step, over all micro-batches
   std::int64_t accumulate = 1;  // micro-batches a step; must divide batch
-  graph::OptimizerSpec optimizer;
+  graph::OptimizerSpec optimizer = {};
   std::uint64_t seed = 1;
-  std::vector<std::string> without_passes;
+  std::vector<std::string> without_passes = {};
 };
 
 // Seconds, samples and loss of one step.

@@ -15,15 +15,15 @@
 namespace headway::runtime {
 
 struct TrainerOptions {
-  record::Run run;
+  record::Run run = {};
   const data::Split* data = nullptr;
-  ForwardBuilder build;
+  ForwardBuilder build = {};
   std::int64_t predictions_per_sample = 1;
-  bool resume = false;                             // from the newest checkpoint of train.checkpoint.dir
-  std::optional<std::filesystem::path> init;       // parameters to start from
-  std::optional<std::filesystem::path> save_init;  // where to write the initial parameters
-  std::vector<std::string> without_passes;
-  std::vector<int> loader_cpus;         // where the prefetch thread may run
+  bool resume = false;                                  // from the newest checkpoint of train.checkpoint.dir
+  std::optional<std::filesystem::path> init = {};       // parameters to start from
+  std::optional<std::filesystem::path> save_init = {};  // where to write the initial parameters
+  std::vector<std::string> without_passes = {};
+  std::vector<int> loader_cpus = {};    // where the prefetch thread may run
   trace::Timeline* timeline = nullptr;  // gets the spans of the last `timeline_steps` steps
   std::int64_t timeline_steps = 10;
   Progress* progress = nullptr;

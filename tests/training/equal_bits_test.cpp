@@ -62,7 +62,7 @@ TEST_P(EqualBits, PassesKeepTheLosses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EqualBits, testing::ValuesIn(small_models(40)),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace headway::tests

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(All, TorchLosses,
                                          Case{"convnet", "sgd"}, Case{"convnet", "adamw"},
                                          Case{"convnet", "adamw_accumulate_2"}, Case{"gpt", "sgd"},
                                          Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}),
-                         [](const auto& info) { return info.param.model + "_" + info.param.run; });
+                         [](const auto& one) { return one.param.model + "_" + one.param.run; });
 
 }  // namespace
 }  // namespace headway::tests
