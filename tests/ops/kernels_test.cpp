@@ -94,7 +94,7 @@ TEST_P(Kernels, PlantedDefectsAreSeen) {
   const Tolerance tolerance = tolerance_of(*GetParam().op, GetParam().dtype).value();
   std::vector<OpCase> cases = cases_of(*GetParam().op, GetParam().dtype);
   std::erase_if(cases, [](const OpCase& test) { return !test.large; });
-  cases.resize(1);
+  cases.erase(cases.begin(), cases.end() - 1);
   const OpCase& test = cases[0];
   const KernelRun good = run_all(cases, 1)[0];
   ASSERT_TRUE(values_are_right(test, good, tolerance));

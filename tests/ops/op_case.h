@@ -70,7 +70,7 @@ std::span<const CaseRow> case_table();
 std::vector<OpCase> cases_of(const graph::Op& op, DType dtype);
 // Those that are not large, in f32: of one op, and of all.
 std::vector<OpCase> small_cases_of(const graph::Op& op);
-std::vector<OpCase> all_small_cases();
+const std::vector<OpCase>& all_small_cases();
 
 // The nearest value of a dtype, ties to even.
 double round_to(DType dtype, double value);

@@ -23,12 +23,11 @@ class Random {
 
   // Uniform in [low, high), 24 random bits.
   double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(uniform_from_bits(random_bits(seed_, 0, 0, next_++)));
+    return low + (high - low) * static_cast<double>(uniform_from_bits(next()));
   }
   // Uniform in low..high, both included.
   std::int64_t integer(std::int64_t low, std::int64_t high) {
-    return low +
-           static_cast<std::int64_t>(random_bits(seed_, 0, 0, next_++) % static_cast<std::uint64_t>(high - low + 1));
+    return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }
 
   Tensor tensor(const Shape& shape, double low = -2, double high = 2) {
@@ -54,8 +53,15 @@ class Random {
   }
 
  private:
+  // The word random_bits(seed, 0, 0, next), four of them from one block.
+  std::uint32_t next() {
+    if (next_ % 4 == 0) block_ = philox(seed_, {static_cast<std::uint32_t>(next_ / 4), 0, 0, 0});
+    return block_[next_++ % 4];
+  }
+
   std::uint64_t seed_ = 0;
   std::uint64_t next_ = 0;
+  PhiloxBlock block_ = {};
 };
 
 }  // namespace headway::ops_test
