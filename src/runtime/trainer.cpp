@@ -159,10 +159,11 @@ TrainingReport Trainer::train() {
     const StepOutcome outcome = session_.step(batch, report.steps, rate);
     const Seconds taken = now() - begin;
     if (!outcome.finite) {
-      throw UserError(fmt::format(
-          "step {}: the loss is {}: the first value that is not finite is in {}; lower "
-          "train.optimizer.lr ({}) or set train.clip; saved checkpoints are untouched",
-          report.steps, outcome.loss, session_.explain_non_finite(batch, report.steps), run.train.optimizer.lr));
+      throw UserError(
+          fmt::format("step {}: the loss is {}: the first value that is not finite is in {}; lower "
+                      "train.optimizer.lr ({}) or set train.clip; saved checkpoints are untouched",
+                      report.steps, std::isnan(outcome.loss) ? "not a number" : "infinite",
+                      session_.explain_non_finite(batch, report.steps), run.train.optimizer.lr));
     }
     ++report.steps;
     if (recorded) ++report.traced_steps;

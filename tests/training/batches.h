@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ struct SmallModel {
   std::string name;
   record::ModelConfig config;
   std::shared_ptr<SmallDataset> dataset;  // shared: test parameters are copied
+
+  friend void PrintTo(const SmallModel& model, std::ostream* out) { *out << model.name; }
 };
 std::vector<SmallModel> small_models(std::int64_t samples);
 
