@@ -1,189 +1,283 @@
-// linear and matmul: tiles of a product on oneDNN's GEMM, the epilogue while the tile is in cache.
 #include "backend/cpu/gemm.h"
 
-#include <fmt/format.h>
-#include <oneapi/dnnl/dnnl.h>
-
 #include <algorithm>
+#include <type_traits>
 
-#include "backend/cpu/activation_rows.h"
-#include "backend/cpu/kernels.h"
-#include "backend/cpu/tile_kernel.h"
-#include "base/error.h"
-#include "graph/ops/linear.h"
+#include "backend/cpu/cpu_kernel.h"
+#include "backend/cpu/simd_targets.h"
 
-namespace headway::backend {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/gemm.cpp"
+#include <hwy/foreach_target.h>
 
-void gemm(const GemmShape& s, const float* a, const float* b, float* c) {
-  if (s.m == 0 || s.n == 0) return;
-  if (s.k == 0) {
-    for (std::int64_t row = 0; row < s.m; ++row) std::fill_n(c + row * s.ldc, s.n, 0.0F);
-    return;
-  }
-  const dnnl_status_t status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0F, a,
-                                          s.lda, b, s.ldb, 0.0F, c, s.ldc);
-  HEADWAY_CHECK(status == dnnl_success, fmt::format("sgemm {} x {} x {}: status {}", s.m, s.n, s.k, int(status)));
-}
+#include "backend/cpu/vector_rows-inl.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace headway::backend::HWY_NAMESPACE {
 namespace {
 
-// How a product is cut. Rows and columns of a tile, and of the inner axis what one partial sum covers.
-struct ProductGrid {
-  Grid rows, columns, inner;
-  std::int64_t tiles() const { return rows.tiles() * columns.tiles() * inner.tiles(); }
-};
+using gemm::Matrix;
+using gemm::PanelProduct;
 
-// Halves the size of a grid's tiles, to whole vectors.
-void halve(Grid& grid) {
-  grid.size = divide_up(divide_up(grid.size, 2), 16) * 16;
+// A strip times a panel fills the registers with sums: 8 x 3 vectors of 32 registers, 4 x 3 of 16; the other registers
+// hold a row of the panel and one element of the strip.
+constexpr std::int64_t kStrip = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 8 : 4;
+constexpr std::int64_t kVectors = 3;
+constexpr std::int64_t kPanel = kVectors * kLanes;
+
+// c [kRows, columns] = or += a [kRows, k] times k rows of a panel that is kWide vectors wide.
+template <int kRows, int kWide, bool kPackedA>
+HWY_NOINLINE void strip_times_panel(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t a_stride,
+                                    const float* HWY_RESTRICT b, std::int64_t b_stride, std::int64_t columns,
+                                    float* HWY_RESTRICT c, std::int64_t c_stride, bool add) {
+  // NOLINTBEGIN(modernize-avoid-c-arrays): vectors in registers
+  FloatVector sums[kRows][kWide], of_b[kWide];
+  // NOLINTEND(modernize-avoid-c-arrays)
+  HWY_UNROLL(8)
+  for (int row = 0; row < kRows; ++row) {
+    HWY_UNROLL(3)
+    for (int v = 0; v < kWide; ++v) sums[row][v] = splat(0.0F);
+  }
+  const std::int64_t row_step = kPackedA ? 1 : a_stride, depth_step = kPackedA ? kStrip : 1;
+  for (std::int64_t i = 0; i < k; ++i) {
+    HWY_UNROLL(3)
+    for (int v = 0; v < kWide; ++v) of_b[v] = Whole{}.load(b + v * kLanes);
+    HWY_UNROLL(8)
+    for (int row = 0; row < kRows; ++row) {
+      const FloatVector of_a = splat(a[row * row_step]);
+      HWY_UNROLL(3)
+      for (int v = 0; v < kWide; ++v) sums[row][v] = hn::MulAdd(of_a, of_b[v], sums[row][v]);
+    }
+    a += depth_step;
+    b += b_stride;
+  }
+  const std::int64_t last = columns - (kWide - 1) * kLanes;  // columns of the last vector
+  const auto store = [add](auto at, FloatVector sum, float* to)
+                         HWY_ATTR { at.store(add ? hn::Add(at.load(to), sum) : sum, to); };
+  HWY_UNROLL(8)
+  for (int row = 0; row < kRows; ++row) {
+    float* to = c + row * c_stride;
+    HWY_UNROLL(2)
+    for (int v = 0; v + 1 < kWide; ++v) store(Whole{}, sums[row][v], to + v * kLanes);
+    if (last == kLanes) {
+      store(Whole{}, sums[row][kWide - 1], to + (kWide - 1) * kLanes);
+    } else {
+      store(First{last}, sums[row][kWide - 1], to + (kWide - 1) * kLanes);
+    }
+  }
 }
 
-// oneDNN packs both operands of every tile, so a tile is as large as leaves eight of them, and is cut where the loss is
-// least (measured for a from 128 x 128 to 4096 x 1536): columns to 192, rows to 128, then the inner axis where partial
-// sums are allowed. Products too small for that are cut further, until four tiles or some ten microseconds of work.
-ProductGrid grid_of_product(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed, bool may_split) {
-  if (m == 0 || n == 0) return {{0, 1}, {0, 1}, {1, 1}};
-  ProductGrid grid{{m, transposed ? m : std::min<std::int64_t>(m, 512)}, {n, n}, {std::max<std::int64_t>(k, 1), 0}};
-  grid.inner.size = grid.inner.count;
-  const auto work = [&] {
-    return 2.0 * static_cast<double>(grid.rows.size) * static_cast<double>(grid.columns.size) *
-           static_cast<double>(grid.inner.size);
+// All strips of a, over `depth` of the inner axis from `first` on.
+template <int kWide, bool kPackedA>
+void strips_times_panel(const PanelProduct& p, std::int64_t first, std::int64_t depth) {
+  const std::int64_t b_stride = p.panel_stride == 0 ? kWide * kLanes : p.panel_stride;
+  const float* b = p.panel + first * b_stride;
+  std::int64_t row = 0;
+  const auto run = [&](auto rows) HWY_ATTR {
+    constexpr int kRows = decltype(rows)::value;
+    for (; row + kRows <= p.m; row += kRows) {
+      const float* a =
+          kPackedA ? p.a + row / kStrip * kStrip * p.k + row % kStrip + first * kStrip : p.a + row * p.a_stride + first;
+      strip_times_panel<kRows, kWide, kPackedA>(depth, a, p.a_stride, b, b_stride, p.columns, p.c + row * p.c_stride,
+                                                p.c_stride, p.add || first > 0);
+    }
   };
-  while (grid.columns.size > 1024) halve(grid.columns);
-  while (transposed && grid.rows.size > 1024) halve(grid.rows);
-  while (grid.tiles() < 8 && work() > 4e6) {
-    if (!transposed && grid.columns.size >= 384) {
-      halve(grid.columns);
-    } else if (grid.rows.size >= 256) {
-      halve(grid.rows);
-    } else if (may_split && grid.inner.size >= 2048) {
-      halve(grid.inner);
-    } else if (grid.tiles() >= 4) {
-      break;
-    } else if (may_split && grid.inner.size >= 512) {
-      halve(grid.inner);
-    } else if (grid.rows.size >= 32 && grid.rows.size >= grid.columns.size) {
-      halve(grid.rows);
-    } else if (grid.columns.size >= 32) {
-      halve(grid.columns);
-    } else {
-      break;
-    }
-  }
-  return grid;
+  if constexpr (kStrip == 8) run(std::integral_constant<int, 8>());
+  run(std::integral_constant<int, 4>());
+  run(std::integral_constant<int, 2>());
+  run(std::integral_constant<int, 1>());
 }
 
-class LinearKernel final : public CpuKernel {
- public:
-  LinearKernel(const graph::LinearAttributes& attributes, bool bias, const GemmShape& shape, const ProductGrid& grid)
-      : CpuKernel({grid.tiles()}), attributes_(attributes), bias_(bias), shape_(shape), grid_(grid) {}
-
-  std::string variant() const override { return "onednn:sgemm"; }
-
-  void run(std::size_t, std::int64_t tile, const KernelArgs& args) const override {
-    const std::int64_t row_tile = tile / grid_.columns.tiles(), column_tile = tile % grid_.columns.tiles();
-    const std::int64_t row = grid_.rows.begin(row_tile), column = grid_.columns.begin(column_tile);
-    GemmShape shape = shape_;
-    shape.m = grid_.rows.length(row_tile);
-    shape.n = grid_.columns.length(column_tile);
-    const std::int64_t at = row * shape.ldc + column;
-    float* y = output(args, 0) + at;
-    gemm(shape, input(args, 0) + row * shape.lda, input(args, 1) + column * shape.ldb, y);
-    if (!bias_ && !attributes_.keep_pre && attributes_.activation == graph::Activation::kNone) return;
-    bias_activation_rows(attributes_.activation, bias_ ? input(args, 2) + column : nullptr, y, shape.ldc,
-                         attributes_.keep_pre ? output(args, 1) + at : nullptr, shape.ldc, shape.m, shape.n);
+template <int kWide>
+void wide_panel(const PanelProduct& p, std::int64_t first, std::int64_t depth) {
+  if (p.a_stride == 0) {
+    strips_times_panel<kWide, true>(p, first, depth);
+  } else {
+    strips_times_panel<kWide, false>(p, first, depth);
   }
+}
 
- private:
-  graph::LinearAttributes attributes_;
-  bool bias_;
-  GemmShape shape_;
-  ProductGrid grid_;
-};
-
-// Stage 0: products of tiles, or partial sums of them in the workspace; stage 1: the partial sums added in order.
-class MatmulKernel final : public CpuKernel {
- public:
-  MatmulKernel(std::int64_t batch, const GemmShape& shape, const ProductGrid& grid, const Grid& sums)
-      : CpuKernel({batch * grid.tiles(), grid.inner.tiles() > 1 ? sums.tiles() : 0}),
-        batch_(batch),
-        shape_(shape),
-        grid_(grid),
-        sums_(sums) {}
-
-  std::string variant() const override { return grid_.inner.tiles() > 1 ? "onednn:sgemm:split" : "onednn:sgemm"; }
-  Bytes workspace() const override {
-    return Bytes(grid_.inner.tiles() > 1 ? 4 * grid_.inner.tiles() * batch_ * shape_.m * shape_.n : 0);
-  }
-
-  void run(std::size_t stage, std::int64_t tile, const KernelArgs& args) const override {
-    if (stage == 0) {
-      product(tile, args);
+void Multiply(const PanelProduct& p) {
+  const std::int64_t step = gemm::depth_of(p.k);
+  std::int64_t first = 0;
+  do {
+    const std::int64_t depth = std::min(step, p.k - first);
+    if (p.columns > 2 * kLanes) {
+      wide_panel<3>(p, first, depth);
+    } else if (p.columns > kLanes) {
+      wide_panel<2>(p, first, depth);
     } else {
-      add(tile, args);
+      wide_panel<1>(p, first, depth);
+    }
+    first += depth;
+  } while (first < p.k);
+}
+
+void Dots(const PanelProduct& p) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    const float* a = p.a + row * p.a_stride;
+    for (std::int64_t column = 0; column < p.columns; ++column) {
+      const float* b = p.panel + column * p.panel_stride;
+      p.c[row * p.c_stride + column] =
+          sum_over(p.k, [&](auto at, std::int64_t i) HWY_ATTR { return hn::Mul(at.load(a + i), at.load(b + i)); });
     }
   }
+}
 
- private:
-  void product(std::int64_t tile, const KernelArgs& args) const {
-    const std::int64_t batch = tile / grid_.tiles(), within = tile % grid_.tiles();
-    const std::int64_t part = within % grid_.inner.tiles(), block = within / grid_.inner.tiles();
-    const std::int64_t row_tile = block / grid_.columns.tiles(), column_tile = block % grid_.columns.tiles();
-    const std::int64_t row = grid_.rows.begin(row_tile), column = grid_.columns.begin(column_tile);
-    const std::int64_t inner = grid_.inner.begin(part);
-    GemmShape shape = shape_;
-    shape.m = grid_.rows.length(row_tile);
-    shape.n = grid_.columns.length(column_tile);
-    shape.k = shape_.k == 0 ? 0 : grid_.inner.length(part);
-    const float* a = input(args, 0) + batch * shape_.m * shape_.k +
-                     (shape.transpose_a ? inner * shape.lda + row : row * shape.lda + inner);
-    const float* b = input(args, 1) + batch * shape_.n * shape_.k +
-                     (shape.transpose_b ? column * shape.ldb + inner : inner * shape.ldb + column);
-    float* c = grid_.inner.tiles() > 1 ? scratch(args) + part * batch_ * shape_.m * shape_.n : output(args, 0);
-    gemm(shape, a, b, c + (batch * shape_.m + row) * shape.ldc + column);
+void RowSums(const PanelProduct& p) {
+  for (std::int64_t row = 0; row < p.m; ++row) {
+    const float* a = p.a + row * p.a_stride;
+    float* c = p.c + row * p.c_stride;
+    for_each_vector(p.columns, [&](auto at, std::int64_t j) HWY_ATTR {
+      FloatVector sum = splat(0.0F);
+      for (std::int64_t i = 0; i < p.k; ++i) {
+        sum = hn::MulAdd(splat(a[i]), at.load(p.panel + i * p.panel_stride + j), sum);
+      }
+      at.store(sum, c + j);
+    });
   }
+}
 
-  void add(std::int64_t tile, const KernelArgs& args) const {
-    const std::int64_t begin = sums_.begin(tile), length = sums_.length(tile);
-    float* c = output(args, 0) + begin;
-    const float* partial = scratch(args) + begin;
-    for (std::int64_t i = 0; i < length; ++i) c[i] = partial[i];
-    for (std::int64_t part = 1; part < grid_.inner.tiles(); ++part) {
-      partial += sums_.count;
-      for (std::int64_t i = 0; i < length; ++i) c[i] += partial[i];
+// `rows` rows of b [.., n], contiguous, into panels kWidth columns wide and k rows long (or strips: a transposed).
+// Whole rows are read, four at a time, so that reads and writes are both in lines. A narrower last panel is padded to
+// `unit`.
+template <std::int64_t kWidth>
+void pack_rows(const Matrix& b, std::int64_t n, std::int64_t rows, std::int64_t k, std::int64_t unit, float* to) {
+  constexpr std::int64_t kAtOnce = 4;
+  for (std::int64_t i = 0; i < rows; i += kAtOnce) {
+    const std::int64_t some = std::min(kAtOnce, rows - i);
+    for (std::int64_t j = 0; j < n; j += kWidth) {
+      const std::int64_t width = std::min(kWidth, n - j), step = (width + unit - 1) / unit * unit;
+      float* panel = to + j * k + i * step;
+      const float* from = b.data + i * b.row_stride + j;
+      if (width == kWidth) {
+        using Tag = hn::CappedTag<float, kWidth>;
+        constexpr std::int64_t kLane = static_cast<std::int64_t>(hn::MaxLanes(Tag()));
+        static_assert(kWidth % kLane == 0);
+        for (std::int64_t r = 0; r < some; ++r) {
+          HWY_UNROLL(3)
+          for (std::int64_t v = 0; v < kWidth; v += kLane) {
+            hn::StoreU(hn::LoadU(Tag(), from + r * b.row_stride + v), Tag(), panel + r * kWidth + v);
+          }
+        }
+      } else {
+        for (std::int64_t r = 0; r < some; ++r) {
+          for (std::int64_t c = 0; c < step; ++c) panel[r * step + c] = c < width ? from[r * b.row_stride + c] : 0.0F;
+        }
+      }
     }
   }
+}
 
-  std::int64_t batch_;
-  GemmShape shape_;
-  ProductGrid grid_;
-  Grid sums_;
-};
+// One vector of columns of b [rows, ..] with contiguous columns, into every step-th place of `to`.
+void pack_transposed(const Matrix& b, std::int64_t columns, std::int64_t rows, float* to, std::int64_t step) {
+  std::int64_t i = 0;
+#if HWY_CAP_GE256
+  if (columns >= kLanes) {
+    const hn::RebindToSigned<FloatTag> ints;
+    const auto index = hn::Mul(hn::Iota(ints, 0), hn::Set(ints, static_cast<std::int32_t>(b.column_stride)));
+    for (; i < rows; ++i) {
+      hn::StoreU(hn::GatherIndex(FloatTag(), b.data + i * b.row_stride, index), FloatTag(), to + i * step);
+    }
+  }
+#endif
+  for (; i < rows; ++i) {
+    for (std::int64_t j = 0; j < kLanes; ++j) {
+      to[i * step + j] = j < columns ? b.data[i * b.row_stride + j * b.column_stride] : 0.0F;
+    }
+  }
+}
+
+void PackB(const Matrix& b, std::int64_t k, std::int64_t n, std::int64_t first, std::int64_t rows, float* packed) {
+  if (b.column_stride == 1) {
+    // Panels narrower than kPanel have a row of their own width: `first` counts in it.
+    const std::int64_t whole = n / kPanel * kPanel, left = n - whole, step = (left + kLanes - 1) / kLanes * kLanes;
+    if (whole > 0) pack_rows<kPanel>(b.at(first, 0), whole, rows, k, kLanes, packed + first * kPanel);
+    if (left > 0) pack_rows<kPanel>(b.at(first, whole), left, rows, k, kLanes, packed + whole * k + first * step);
+    return;
+  }
+  for (std::int64_t j = 0; j < n; j += kPanel) {
+    const std::int64_t columns = std::min(kPanel, n - j), wide = (columns + kLanes - 1) / kLanes, step = wide * kLanes;
+    for (std::int64_t v = 0; v < wide; ++v) {
+      pack_transposed(b.at(first, j + v * kLanes), std::min(kLanes, columns - v * kLanes), rows,
+                      packed + j * k + first * step + v * kLanes, step);
+    }
+  }
+}
+
+void PackA(const Matrix& a, std::int64_t m, std::int64_t k, float* packed) {
+  if (a.row_stride == 1) return pack_rows<kStrip>({a.data, a.column_stride, 1}, m, k, k, kStrip, packed);
+  for (std::int64_t row = 0; row < m; row += kStrip) {
+    float* to = packed + row * k;
+    const float* from = a.data + row * a.row_stride;
+    const std::int64_t rows = std::min(kStrip, m - row);
+    for (std::int64_t i = 0; i < k; ++i) {
+      for (std::int64_t r = 0; r < kStrip; ++r) {
+        to[i * kStrip + r] = r < rows ? from[r * a.row_stride + i * a.column_stride] : 0.0F;
+      }
+    }
+  }
+}
+
+std::int64_t PanelColumns() {
+  return kPanel;
+}
+std::int64_t StripRows() {
+  return kStrip;
+}
+std::int64_t Lanes() {
+  return kLanes;
+}
 
 }  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace headway::backend::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-std::unique_ptr<CpuKernel> prepare_linear(const KernelRequest& request) {
-  const Shape& w = request.inputs[1].shape;
-  const std::int64_t m = request.inputs[0].shape.rows(), n = w[0], k = w[1];
-  const GemmShape shape{false, true, m, n, k, std::max<std::int64_t>(k, 1), std::max<std::int64_t>(k, 1), n};
-  return std::make_unique<LinearKernel>(graph::LinearAttributes::from(request.attributes), request.inputs.size() > 2,
-                                        shape, grid_of_product(m, n, k, false, false));
+#if HWY_ONCE
+namespace headway::backend::gemm {
+namespace {
+HWY_EXPORT(Multiply);
+HWY_EXPORT(Dots);
+HWY_EXPORT(RowSums);
+HWY_EXPORT(PackB);
+HWY_EXPORT(PackA);
+HWY_EXPORT(PanelColumns);
+HWY_EXPORT(StripRows);
+HWY_EXPORT(Lanes);
+}  // namespace
+
+std::int64_t panel_columns() {
+  return HWY_DYNAMIC_DISPATCH(PanelColumns)();
+}
+std::int64_t strip_rows() {
+  return HWY_DYNAMIC_DISPATCH(StripRows)();
+}
+bool whole_vectors(std::int64_t columns) {
+  return columns % HWY_DYNAMIC_DISPATCH(Lanes)() == 0;
+}
+std::int64_t packed_b_floats(std::int64_t k, std::int64_t n) {
+  const std::int64_t lanes = HWY_DYNAMIC_DISPATCH(Lanes)();
+  return k * (divide_up(n, lanes) * lanes);
+}
+void pack_b(const Matrix& b, std::int64_t k, std::int64_t n, std::int64_t first, std::int64_t rows, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackB)(b, k, n, first, rows, packed);
+}
+std::int64_t packed_a_floats(std::int64_t m, std::int64_t k) {
+  return divide_up(m, strip_rows()) * strip_rows() * k;
+}
+void pack_a(const Matrix& a, std::int64_t m, std::int64_t k, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackA)(a, m, k, packed);
+}
+void multiply(const PanelProduct& product) {
+  HWY_DYNAMIC_DISPATCH(Multiply)(product);
+}
+void dots(const PanelProduct& product) {
+  HWY_DYNAMIC_DISPATCH(Dots)(product);
+}
+void row_sums(const PanelProduct& product) {
+  HWY_DYNAMIC_DISPATCH(RowSums)(product);
 }
 
-std::unique_ptr<CpuKernel> prepare_matmul(const KernelRequest& request) {
-  const auto attributes = graph::MatmulAttributes::from(request.attributes);
-  const graph::MatmulShape s = graph::matmul_shape(attributes, request.inputs[0].shape, request.inputs[1].shape);
-  const GemmShape shape{attributes.transpose_a,
-                        attributes.transpose_b,
-                        s.m,
-                        s.n,
-                        s.k,
-                        std::max<std::int64_t>(1, attributes.transpose_a ? s.m : s.k),
-                        std::max<std::int64_t>(1, attributes.transpose_b ? s.k : s.n),
-                        s.n};
-  return std::make_unique<MatmulKernel>(s.batch, shape,
-                                        grid_of_product(s.m, s.n, s.k, attributes.transpose_a, s.batch == 1),
-                                        Grid{s.batch * s.m * s.n, 8192});
-}
-
-}  // namespace headway::backend
+}  // namespace headway::backend::gemm
+#endif  // HWY_ONCE

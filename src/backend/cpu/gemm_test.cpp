@@ -93,6 +93,19 @@ TEST(Matmul, GradientOfTheWeightsSumsOverAllRows) {
   }
 }
 
+// Cuts of rows, of columns and of the inner axis; dot products and sums of a few rows.
+TEST(Matmul, EveryCut) {
+  Draw draw(9);
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{700, 300}, Shape{300, 1600}, {false, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{4000, 401}, Shape{4000, 100}, {true, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{4000, 1}, Shape{4000, 512}, {true, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{300, 8}, Shape{300, 700}, {true, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{130, 128}, Shape{128, 2000}, {false, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{900, 1}, Shape{1, 333}, {false, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{900, 333}, Shape{333, 1}, {false, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{900, 333}, Shape{3, 333}, {false, true, true})), "");
+}
+
 TEST(Matmul, ALostBlockOfRowsIsFound) {
   Draw draw(7);
   const Problem problem = matmul_problem(draw, Shape{1, 4096, 64}, Shape{1, 4096, 48}, {true, false, true});

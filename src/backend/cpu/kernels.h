@@ -8,8 +8,9 @@
 
 namespace headway::backend {
 
-// gemm.cpp
+// linear.cpp
 std::unique_ptr<CpuKernel> prepare_linear(const KernelRequest& request);
+// matmul.cpp
 std::unique_ptr<CpuKernel> prepare_matmul(const KernelRequest& request);
 // conv2d.cpp
 std::unique_ptr<CpuKernel> prepare_conv2d(const KernelRequest& request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -125,30 +126,46 @@ inline std::vector<std::vector<std::byte>> launch(const Problem& p, const std::v
   return results;
 }
 
-// What is wrong, "" when nothing is. `defect` spoils the outputs first: a check that still finds nothing is no check.
-inline std::string failures_of(const Problem& p, const Defect& defect = {}) {
-  const std::vector<graph::TensorType> types = p.op.infer(p.attributes, p.types);
-  const std::vector<Tensor> wanted = reference::run_op(p.op, p.attributes, p.types, types, p.inputs);
+// The first wrong element of each output.
+inline std::string compare(const Problem& p, const std::vector<graph::TensorType>& types,
+                           const std::vector<Tensor>& wanted, const std::vector<std::vector<std::byte>>& outputs) {
   std::string failures;
-  auto once = launch(p, types, 1, failures);
-  if (launch(p, types, 2, failures) != once) failures += "two threads give other bits; ";
-  if (defect) defect(once);
   for (std::size_t i = 0; i < types.size(); ++i) {
     for (std::size_t j = 0; j < wanted[i].size(); ++j) {
       float got = 0;
       if (types[i].dtype == DType::kU8) {
-        got = static_cast<float>(std::to_integer<int>(once[i][j]));
+        got = static_cast<float>(std::to_integer<int>(outputs[i][j]));
       } else {
-        std::memcpy(&got, once[i].data() + 4 * j, 4);
+        std::memcpy(&got, outputs[i].data() + 4 * j, 4);
       }
       if (std::abs(got - wanted[i][j]) <= p.tolerance) continue;
       failures += fmt::format("output {} element {} is {}, should be {}; ", i, j, got, wanted[i][j]);
       break;
     }
   }
+  return failures;
+}
+
+// What is wrong on any instruction set of this machine, "" when nothing is. `defect` spoils the outputs first: a check
+// that still finds nothing is no check.
+inline std::string failures_of(const Problem& p, const Defect& defect = {}) {
+  const std::vector<graph::TensorType> types = p.op.infer(p.attributes, p.types);
+  const std::vector<Tensor> wanted = reference::run_op(p.op, p.attributes, p.types, types, p.inputs);
+  std::string failures;
+  const std::int64_t all = hwy::SupportedTargets();
+  for (std::int64_t left = all & (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON); left != 0; left &= left - 1) {
+    hwy::GetChosenTarget().Update(left & -left);
+    std::string found;
+    auto once = launch(p, types, 1, found);
+    if (launch(p, types, 2, found) != once) found += "two threads give other bits; ";
+    if (defect) defect(once);
+    found += compare(p, types, wanted, once);
+    if (!found.empty()) failures += fmt::format("{}: {}", hwy::TargetName(left & -left), found);
+  }
+  hwy::GetChosenTarget().Update(all);
   if (failures.empty()) return "";
   std::string operands;
-  for (const graph::TensorType& type : p.types) operands += " " + graph::to_string(type);
+  for (const graph::TensorType& type : p.types) operands += fmt::format(" {}", graph::to_string(type));
   return fmt::format("{}{} {}: {}", p.op.name(), operands, graph::to_string(p.attributes), failures);
 }
 

@@ -1,0 +1,52 @@
+// c [m, n] = a [m, k] b, where the rows of a are contiguous: the part that linear and matmul share.
+#pragma once
+
+#include "backend/cpu/product_grid.h"
+
+namespace headway::backend {
+
+class RowsProduct {
+ public:
+  RowsProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_b);
+
+  std::int64_t packing_tiles() const { return packing_.tiles(); }
+  std::int64_t tiles() const { return grid_.tiles(); }
+  std::int64_t packed_floats() const { return form_ == Form::kPanels ? gemm::packed_b_floats(k_, n_) : 0; }
+  const char* variant() const;
+
+  // One tile of packing b; all must be done before the first product.
+  void pack(std::int64_t tile, const float* b, float* packed) const {
+    gemm::pack_b(matrix(b), k_, n_, packing_.begin(tile), packing_.length(tile), packed);
+  }
+
+  // One tile of the product. finish(row, rows, column, columns) is called for every block of c that is complete.
+  template <class Finish>
+  void run(std::int64_t tile, const float* a, const float* b, const float* packed, float* c,
+           const Finish& finish) const {
+    const std::int64_t row_tile = tile % grid_.rows.tiles(), column_tile = tile / grid_.rows.tiles();
+    const std::int64_t row = grid_.rows.begin(row_tile), rows = grid_.rows.length(row_tile);
+    const std::int64_t first = grid_.columns.begin(column_tile), length = grid_.columns.length(column_tile);
+    const std::int64_t width = form_ == Form::kPanels ? gemm::panel_columns() : length;
+    for (std::int64_t column = first; column < first + length; column += width) {
+      const std::int64_t columns = std::min(width, first + length - column);
+      block(row, rows, column, columns, a, b, packed, c);
+      finish(row, rows, column, columns);
+    }
+  }
+
+ private:
+  // Few columns are dot products, few inner elements are sums of rows: b is used in place.
+  enum class Form : std::uint8_t { kPanels, kDots, kRowSums };
+
+  gemm::Matrix matrix(const float* b) const { return transpose_b_ ? gemm::Matrix{b, 1, k_} : gemm::Matrix{b, n_, 1}; }
+  void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
+             const float* b, const float* packed, float* c) const;
+
+  std::int64_t m_, n_, k_;
+  bool transpose_b_;
+  Form form_;
+  ProductGrid grid_;
+  Grid packing_;
+};
+
+}  // namespace headway::backend
