@@ -24,12 +24,21 @@ void bias_rows(Function /*kind*/, const float* bias, float* y, std::int64_t y_st
   for (std::int64_t row = 0; row < rows; ++row) {
     float* y_row = y + row * y_stride;
     float* pre_row = pre == nullptr ? nullptr : pre + row * pre_stride;
-    for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
-      FloatVector v = at.load(y_row + j);
-      if (bias != nullptr) v = hn::Add(v, at.load(bias + j));
-      if (pre_row != nullptr) at.store(v, pre_row + j);
-      at.store(Function::value(v), y_row + j);
-    });
+    if (pre_row == nullptr && bias == nullptr) {
+      transform(
+          columns, y_row, [](FloatVector v) HWY_ATTR { return Function::value(v); }, y_row);
+    } else if (pre_row == nullptr) {
+      transform(
+          columns, y_row, [](FloatVector v, FloatVector b) HWY_ATTR { return Function::value(hn::Add(v, b)); }, y_row,
+          bias);
+    } else {
+      for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+        FloatVector v = at.load(y_row + j);
+        if (bias != nullptr) v = hn::Add(v, at.load(bias + j));
+        at.store(v, pre_row + j);
+        at.store(Function::value(v), y_row + j);
+      });
+    }
   }
 }
 
@@ -41,14 +50,15 @@ void BiasActivationRows(graph::Activation kind, const float* bias, float* y, std
 
 void Activate(graph::Activation kind, const float* x, float* y, std::int64_t n) {
   with_activation(kind, [&](auto function) HWY_ATTR {
-    for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(function.value(at.load(x + j)), y + j); });
+    transform(
+        n, y, [&](FloatVector v) HWY_ATTR { return function.value(v); }, x);
   });
 }
 
 void ActivationGrad(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t n) {
   with_activation(kind, [&](auto function) HWY_ATTR {
-    for_each_vector(n, [&](auto at, std::int64_t j)
-                           HWY_ATTR { at.store(function.gradient(at.load(saved + j), at.load(dy + j)), dx + j); });
+    transform(
+        n, dx, [&](FloatVector x, FloatVector d) HWY_ATTR { return function.gradient(x, d); }, saved, dy);
   });
 }
 
@@ -57,12 +67,13 @@ template <int kRows, class Function>
 void grad_row_group(Function function, const float* dy, const float* saved, float* dx, std::int64_t columns,
                     float* sums) {
   for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
-    FloatVector gradients[kRows];
+    FloatVector given[kRows], gradients[kRows];
     for (int row = 0; row < kRows; ++row) {
-      const std::int64_t offset = row * columns + j;
-      gradients[row] = function.gradient(at.load(saved + offset), at.load(dy + offset));
-      at.store(gradients[row], dx + offset);
+      given[row] = at.load(saved + row * columns + j);
+      gradients[row] = at.load(dy + row * columns + j);
     }
+    for (int row = 0; row < kRows; ++row) gradients[row] = function.gradient(given[row], gradients[row]);
+    for (int row = 0; row < kRows; ++row) at.store(gradients[row], dx + row * columns + j);
     at.store(hn::Add(at.load(sums + j), sum_of_group<kRows>(gradients)), sums + j);
   });
 }

@@ -30,13 +30,13 @@ template <class Operation>
 void combine_rows(Operation /*op*/, const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
   if (n == 1) {
     const FloatVector all = splat(*b);
-    for_each_vector(rows,
-                    [&](auto at, std::int64_t j) HWY_ATTR { at.store(Operation::of(at.load(a + j), all), y + j); });
+    transform(
+        rows, y, [&](FloatVector v) HWY_ATTR { return Operation::of(v, all); }, a);
     return;
   }
   for (std::int64_t row = 0; row < rows; ++row, a += n, y += n) {
-    for_each_vector(
-        n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(Operation::of(at.load(a + j), at.load(b + j)), y + j); });
+    transform(
+        n, y, [](FloatVector v, FloatVector w) HWY_ATTR { return Operation::of(v, w); }, a, b);
   }
 }
 

@@ -52,11 +52,8 @@ void norm_row(Function function, const NormRows& block, std::int64_t row) {
   if (block.residual != nullptr) {
     const float *x = s, *residual = block.residual + row * n;
     float* sum = block.sum + row * n;
-    total = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR {
-      const FloatVector v = hn::Add(at.load(x + j), at.load(residual + j));
-      at.store(v, sum + j);
-      return v;
-    });
+    total = sum_storing(
+        n, sum, [&](auto at, std::int64_t j) HWY_ATTR { return hn::Add(at.load(x + j), at.load(residual + j)); });
     s = sum;
   } else {
     total = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR { return at.load(s + j); });
@@ -70,10 +67,11 @@ void norm_row(Function function, const NormRows& block, std::int64_t row) {
   const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(n) + block.eps);
   const FloatVector rstds = splat(rstd);
   float* y = block.y + row * n;
-  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
-    const FloatVector h = hn::Mul(hn::Sub(at.load(s + j), means), rstds);
-    at.store(function.value(hn::MulAdd(h, at.load(block.gamma + j), at.load(block.beta + j))), y + j);
-  });
+  transform(
+      n, y,
+      [&](FloatVector v, FloatVector gamma, FloatVector beta)
+          HWY_ATTR { return function.value(hn::MulAdd(hn::Mul(hn::Sub(v, means), rstds), gamma, beta)); },
+      s, block.gamma, block.beta);
   block.mean[row] = mean;
   block.rstd[row] = rstd;
 }
@@ -98,31 +96,43 @@ void norm_grad_group(Function function, const NormGradRows& block, std::int64_t 
   }
   for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
     const FloatVector gamma = at.load(block.gamma + j), beta = at.load(block.beta + j);
-    FloatVector dz[kRows], dzh[kRows];
+    FloatVector h[kRows], dz[kRows], dzh[kRows], dh[kRows];
     for (int row = 0; row < kRows; ++row) {
-      const FloatVector h = hn::Mul(hn::Sub(at.load(x + row * n + j), means[row]), rstds[row]);
-      dz[row] = function.gradient(hn::MulAdd(h, gamma, beta), at.load(dy + row * n + j));
-      dzh[row] = hn::Mul(dz[row], h);
-      const FloatVector dh = hn::Mul(dz[row], gamma);  // 0 in lanes behind the row
-      at.store(dh, dx + row * n + j);
-      sums[row] = hn::Add(sums[row], dh);
-      products[row] = hn::Add(products[row], at.keep(hn::Mul(dh, h)));
+      h[row] = at.load(x + row * n + j);
+      dz[row] = at.load(dy + row * n + j);
     }
+    for (int row = 0; row < kRows; ++row) {
+      h[row] = hn::Mul(hn::Sub(h[row], means[row]), rstds[row]);
+      dz[row] = function.gradient(hn::MulAdd(h[row], gamma, beta), dz[row]);
+      dzh[row] = hn::Mul(dz[row], h[row]);
+      dh[row] = hn::Mul(dz[row], gamma);  // 0 in lanes behind the row
+      sums[row] = hn::Add(sums[row], dh[row]);
+      products[row] = hn::Add(products[row], at.keep(hn::Mul(dh[row], h[row])));
+    }
+    for (int row = 0; row < kRows; ++row) at.store(dh[row], dx + row * n + j);
     at.store(hn::Add(at.load(block.dgamma + j), sum_of_group<kRows>(dzh)), block.dgamma + j);
     at.store(hn::Add(at.load(block.dbeta + j), sum_of_group<kRows>(dz)), block.dbeta + j);
   });
   for (int row = 0; row < kRows; ++row) {
     const FloatVector mean_dh = splat(sum_of_lanes(sums[row]) / static_cast<float>(n));
     const FloatVector mean_dhh = splat(sum_of_lanes(products[row]) / static_cast<float>(n));
-    const float* extra = block.extra == nullptr ? nullptr : block.extra + start + row * n;
-    for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
-      const FloatVector h = hn::Mul(hn::Sub(at.load(x + row * n + j), means[row]), rstds[row]);
-      const FloatVector dh = at.load(dx + row * n + j);
-      const FloatVector centred = hn::NegMulAdd(h, mean_dhh, hn::Sub(dh, mean_dh));
-      const FloatVector result =
-          extra == nullptr ? hn::Mul(rstds[row], centred) : hn::MulAdd(rstds[row], centred, at.load(extra + j));
-      at.store(result, dx + row * n + j);
-    });
+    const auto centre = [&](FloatVector v, FloatVector dh) HWY_ATTR {
+      const FloatVector h = hn::Mul(hn::Sub(v, means[row]), rstds[row]);
+      return hn::NegMulAdd(h, mean_dhh, hn::Sub(dh, mean_dh));
+    };
+    const float* x_row = x + row * n;
+    float* dx_row = dx + row * n;
+    if (block.extra == nullptr) {
+      transform(
+          n, dx_row, [&](FloatVector v, FloatVector dh) HWY_ATTR { return hn::Mul(rstds[row], centre(v, dh)); }, x_row,
+          dx_row);
+    } else {
+      transform(
+          n, dx_row,
+          [&](FloatVector v, FloatVector dh, FloatVector extra)
+              HWY_ATTR { return hn::MulAdd(rstds[row], centre(v, dh), extra); },
+          x_row, dx_row, block.extra + start + row * n);
+    }
   }
 }
 

@@ -37,14 +37,11 @@ double CrossEntropyRows(const float* logits, const std::int32_t* labels, std::in
       log_sum_exp[row] = max + std::log(sum);
     } else {
       float* dx = dlogits + row * classes;
-      sum = sum_over(classes, [&](auto at, std::int64_t j) HWY_ATTR {
-        const FloatVector e = exp_of(hn::Sub(at.load(x + j), largest));
-        at.store(e, dx + j);
-        return e;
-      });
+      sum = sum_storing(classes, dx,
+                        [&](auto at, std::int64_t j) HWY_ATTR { return exp_of(hn::Sub(at.load(x + j), largest)); });
       const FloatVector factor = splat(scale / sum);
-      for_each_vector(classes,
-                      [&](auto at, std::int64_t j) HWY_ATTR { at.store(hn::Mul(at.load(dx + j), factor), dx + j); });
+      transform(
+          classes, dx, [&](FloatVector e) HWY_ATTR { return hn::Mul(e, factor); }, dx);
       if (is_class(labels[row], classes)) dx[labels[row]] -= scale;
     }
     // log(sum) - (x[label] - max): the two differences are exact or small, whatever the size of the logits.
@@ -60,8 +57,8 @@ void CrossEntropyGradRows(const float* logits, const std::int32_t* labels, const
     const float* x = logits + row * classes;
     float* dx = dlogits + row * classes;
     const FloatVector lse = splat(log_sum_exp[row]), factor = splat(scale);
-    for_each_vector(classes, [&](auto at, std::int64_t j)
-                                 HWY_ATTR { at.store(hn::Mul(exp_of(hn::Sub(at.load(x + j), lse)), factor), dx + j); });
+    transform(
+        classes, dx, [&](FloatVector v) HWY_ATTR { return hn::Mul(exp_of(hn::Sub(v, lse)), factor); }, x);
     if (is_class(labels[row], classes)) dx[labels[row]] -= scale;
   }
 }
@@ -81,9 +78,8 @@ double SquaredError(const float* x, const float* target, std::int64_t n) {
 
 void SquaredErrorGrad(const float* x, const float* target, float factor, float* dx, std::int64_t n) {
   const FloatVector factors = splat(factor);
-  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR {
-    at.store(hn::Mul(hn::Sub(at.load(x + j), at.load(target + j)), factors), dx + j);
-  });
+  transform(
+      n, dx, [&](FloatVector v, FloatVector t) HWY_ATTR { return hn::Mul(hn::Sub(v, t), factors); }, x, target);
 }
 
 // The number of elements of x[0, n) that are not less than `limit`, as NaN is not.

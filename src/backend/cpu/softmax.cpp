@@ -18,13 +18,11 @@ namespace {
 void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n) {
   for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
     const FloatVector largest = splat(max_over(x, n));
-    const float sum = sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR {
-      const FloatVector e = exp_of(hn::Sub(at.load(x + j), largest));
-      at.store(e, y + j);
-      return e;
-    });
+    const float sum =
+        sum_storing(n, y, [&](auto at, std::int64_t j) HWY_ATTR { return exp_of(hn::Sub(at.load(x + j), largest)); });
     const FloatVector factor = splat(1.0F / sum);
-    for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(hn::Mul(at.load(y + j), factor), y + j); });
+    transform(
+        n, y, [&](FloatVector e) HWY_ATTR { return hn::Mul(e, factor); }, y);
   }
 }
 
@@ -32,8 +30,8 @@ void SoftmaxGradRows(const float* dy, const float* y, float* dx, std::int64_t ro
   for (std::int64_t row = 0; row < rows; ++row, dy += n, y += n, dx += n) {
     const FloatVector dot =
         splat(sum_over(n, [&](auto at, std::int64_t j) HWY_ATTR { return hn::Mul(at.load(dy + j), at.load(y + j)); }));
-    for_each_vector(n, [&](auto at, std::int64_t j)
-                           HWY_ATTR { at.store(hn::Mul(at.load(y + j), hn::Sub(at.load(dy + j), dot)), dx + j); });
+    transform(
+        n, dx, [&](FloatVector p, FloatVector d) HWY_ATTR { return hn::Mul(p, hn::Sub(d, dot)); }, y, dy);
   }
 }
 

@@ -21,42 +21,61 @@ HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 namespace {
 
-// 4 x 4: rows of `from` become columns of `to`.
-HWY_INLINE void turn_4x4(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<double, 2> pairs;
-  const auto row0 = hn::LoadU(d, from), row1 = hn::LoadU(d, from + from_stride);
-  const auto row2 = hn::LoadU(d, from + 2 * from_stride), row3 = hn::LoadU(d, from + 3 * from_stride);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_stride);
+// Rows of four vectors become columns inside each block of 128 bits.
+HWY_INLINE void turn_in_blocks(FloatVector* row) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> pairs;
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row[0], row[1]));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row[2], row[3]));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row[0], row[1]));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row[2], row[3]));
+  row[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+  row[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+  row[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+  row[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
 }
 
-// to[c][r] = from[r][c] for r < rows, c < columns. Sixteen rows at a time: four columns of them are four whole cache
-// lines of the output.
+// kLanes x kLanes: rows of `from` become columns of `to`. Whole vectors are loaded and stored: with AVX-512 these are
+// cache lines, so power-of-two strides, which put all rows in one set of the cache, do no harm.
+HWY_INLINE void turn_square(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
+  const FloatTag d;
+  FloatVector v[kLanes];
+  for (std::int64_t r = 0; r < kLanes; ++r) v[r] = hn::LoadU(d, from + r * from_stride);
+  // Then block k of v[4 g + i] is column 4 k + i of rows 4 g .. 4 g + 3; out[4 k + i] collects block k over g.
+  for (std::int64_t r = 0; r < kLanes; r += 4) turn_in_blocks(v + r);
+  for (std::int64_t i = 0; i < 4; ++i) {
+#if HWY_CAP_GE512
+    const FloatVector a = v[i], b = v[4 + i], c = v[8 + i], e = v[12 + i];
+    const FloatVector even_ab = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+    const FloatVector odd_ab = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+    const FloatVector even_ce = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(e), c);
+    const FloatVector odd_ce = hn::OddEvenBlocks(e, hn::SwapAdjacentBlocks(c));
+    hn::StoreU(hn::ConcatLowerLower(d, even_ce, even_ab), d, to + i * to_stride);
+    hn::StoreU(hn::ConcatLowerLower(d, odd_ce, odd_ab), d, to + (4 + i) * to_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, even_ce, even_ab), d, to + (8 + i) * to_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, odd_ce, odd_ab), d, to + (12 + i) * to_stride);
+#elif HWY_CAP_GE256
+    hn::StoreU(hn::ConcatLowerLower(d, v[4 + i], v[i]), d, to + i * to_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, v[4 + i], v[i]), d, to + (4 + i) * to_stride);
+#else
+    hn::StoreU(v[i], d, to + i * to_stride);
+#endif
+  }
+}
+
+// to[c][r] = from[r][c] for r < rows, c < columns.
 void TurnBlock(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float* to,
                std::int64_t to_stride) {
-  const std::int64_t whole_columns = columns - columns % 4;
-  std::int64_t first = 0;
-  while (first + 4 <= rows) {
-    const std::int64_t count = first + 16 <= rows ? 16 : 4;
-    for (std::int64_t c = 0; c < whole_columns; c += 4) {
-      for (std::int64_t r = first; r < first + count; r += 4) {
-        turn_4x4(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
-      }
+  const std::int64_t whole_rows = rows - rows % kLanes, whole_columns = columns - columns % kLanes;
+  for (std::int64_t r = 0; r < whole_rows; r += kLanes) {
+    for (std::int64_t c = 0; c < whole_columns; c += kLanes) {
+      turn_square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
     }
-    for (std::int64_t c = whole_columns; c < columns; ++c) {
-      for (std::int64_t r = first; r < first + count; ++r) to[c * to_stride + r] = from[r * from_stride + c];
-    }
-    first += count;
   }
   for (std::int64_t c = 0; c < columns; ++c) {
-    for (std::int64_t r = first; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
+    for (std::int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) {
+      to[c * to_stride + r] = from[r * from_stride + c];
+    }
   }
 }
 

@@ -1,6 +1,11 @@
 // Walks over arrays of f32 in vectors, with an exact end: nothing behind the last element is read or written.
 // Included once for each instruction set (Highway's -inl.h form).
 //
+// All walks load what they need before they store. An x86 core compares only the low 12 bits of addresses at first: a
+// load that agrees in them with a store before it waits until that store has reached the cache, which has to fetch the
+// line from memory. Measured: with an output 64 bytes behind its input, modulo 4096, a vector at a time runs 10 times
+// slower than with both at the same offset. Four vectors at a time, and arrays that start on pages, avoid that.
+//
 // A body is written once, for an access `at` that is a whole vector or the first few lanes of one:
 //   for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(hn::Sqrt(at.load(x + j)), y + j); });
 #if defined(HEADWAY_VECTOR_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -79,6 +84,27 @@ HWY_INLINE void for_each_vector(std::int64_t n, const Body& body) {
   if (j < n) body(First{n - j}, j);
 }
 
+// y[j] = function(x[j], ...) for j < n; y may be one of the x.
+template <class Function, class... Input>
+HWY_INLINE void transform(std::int64_t n, float* y, const Function& function, const Input*... x) {
+  std::int64_t j = 0;
+  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+    const FloatVector v0 = function(Whole{}.load(x + j)...);
+    const FloatVector v1 = function(Whole{}.load(x + j + kLanes)...);
+    const FloatVector v2 = function(Whole{}.load(x + j + 2 * kLanes)...);
+    const FloatVector v3 = function(Whole{}.load(x + j + 3 * kLanes)...);
+    Whole{}.store(v0, y + j);
+    Whole{}.store(v1, y + j + kLanes);
+    Whole{}.store(v2, y + j + 2 * kLanes);
+    Whole{}.store(v3, y + j + 3 * kLanes);
+  }
+  for (; j + kLanes <= n; j += kLanes) Whole{}.store(function(Whole{}.load(x + j)...), y + j);
+  if (j < n) {
+    const First at{n - j};
+    at.store(function(at.load(x + j)...), y + j);
+  }
+}
+
 // Sum over n elements of term(at, j), in an order that depends on n only: four vectors of partial sums, then lanes.
 template <class Term>
 HWY_INLINE float sum_over(std::int64_t n, const Term& term) {
@@ -94,6 +120,37 @@ HWY_INLINE float sum_over(std::int64_t n, const Term& term) {
   if (j < n) {
     const First at{n - j};
     sum1 = hn::Add(sum1, at.keep(term(at, j)));
+  }
+  return sum_of_lanes(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
+}
+
+// The same sum, with the terms kept in y.
+template <class Term>
+HWY_INLINE float sum_storing(std::int64_t n, float* y, const Term& term) {
+  FloatVector sum0 = splat(0.0F), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::int64_t j = 0;
+  for (; j + 4 * kLanes <= n; j += 4 * kLanes) {
+    const FloatVector v0 = term(Whole{}, j), v1 = term(Whole{}, j + kLanes);
+    const FloatVector v2 = term(Whole{}, j + 2 * kLanes), v3 = term(Whole{}, j + 3 * kLanes);
+    Whole{}.store(v0, y + j);
+    Whole{}.store(v1, y + j + kLanes);
+    Whole{}.store(v2, y + j + 2 * kLanes);
+    Whole{}.store(v3, y + j + 3 * kLanes);
+    sum0 = hn::Add(sum0, v0);
+    sum1 = hn::Add(sum1, v1);
+    sum2 = hn::Add(sum2, v2);
+    sum3 = hn::Add(sum3, v3);
+  }
+  for (; j + kLanes <= n; j += kLanes) {
+    const FloatVector v = term(Whole{}, j);
+    Whole{}.store(v, y + j);
+    sum0 = hn::Add(sum0, v);
+  }
+  if (j < n) {
+    const First at{n - j};
+    const FloatVector v = term(at, j);
+    at.store(v, y + j);
+    sum1 = hn::Add(sum1, at.keep(v));
   }
   return sum_of_lanes(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
 }
