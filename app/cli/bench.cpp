@@ -54,13 +54,13 @@ record::Result bench_one(const std::string& name, const BenchOptions& options, c
   result.metrics.data_wait_share = measured.data_wait_share;
   fill_figures(result, {measured.seconds, measured.stop, &measured.timeline, measured.traced_steps}, session.schedule(),
                model, run.data.batch, cluster);
+  store_result(result);  // before anything that can fail
   if (!options.timeline.empty()) {
     const auto predicted = predict(session.schedule(), cluster);
     std::vector<const trace::Timeline*> timelines = {&measured.timeline};
     if (predicted) timelines.push_back(&*predicted);
     write_file_atomic(options.timeline, trace::to_chrome_json(timelines));
   }
-  store_result(result);
   return result;
 }
 

@@ -1,17 +1,30 @@
 // The program: declares the subcommands, runs one, turns errors into messages and exit codes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "app/cli/command.h"
 #include "app/cli/exit_code.h"
 #include "base/error.h"
+#include "base/text.h"
 
 namespace {
 
 int report(const char* kind, const char* what, int code) {
   std::fprintf(stderr, "headway: %s%s\n", kind, what);
   return code;
+}
+
+// CLI11 says "a subcommand is required" for a misspelt one; the nearest name helps more.
+void require_known_command(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names = {"build", "test"};  // the front door's own
+  for (const CLI::App* command : program.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin() + 2, names.end(), argv[1]) != names.end()) return;
+  throw headway::UserError("no command '" + std::string(argv[1]) + "'" + headway::suggestion(argv[1], names));
 }
 
 }  // namespace
@@ -31,6 +44,7 @@ int main(int argc, char** argv) {
   add_predict(program);
   add_results(program);
   try {
+    require_known_command(program, argc, argv);
     program.parse(argc, argv);
     return kOk;
   } catch (const CLI::ParseError& error) {

@@ -80,13 +80,13 @@ record::Result run_training(const TrainOptions& options) {
   const schedule::Schedule& schedule = trainer.session().schedule();
   fill_figures(result, {seconds, "steps", timeline.spans.empty() ? nullptr : &timeline, report.traced_steps}, schedule,
                model, run.data.batch, cluster ? &*cluster : nullptr);
+  store_result(result);  // before anything that can fail
   if (!options.timeline.empty()) {
     const auto predicted = predict(schedule, cluster ? &*cluster : nullptr);
     std::vector<const trace::Timeline*> timelines = {&timeline};
     if (predicted) timelines.push_back(&*predicted);
     write_file_atomic(options.timeline, trace::to_chrome_json(timelines));
   }
-  store_result(result);
   return result;
 }
 

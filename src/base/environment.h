@@ -17,8 +17,12 @@ std::optional<std::string> environment_variable(const std::string& name);
 // ~/.local/share/headway. Not created.
 std::filesystem::path user_data_directory();
 
-// The processor numbers this process may run on, ascending.
+// The processor numbers this process was allowed to run on when it first asked, ascending. Pinned threads do not
+// change the answer.
 std::vector<int> allowed_cpus();
+
+// Memory of the machine.
+Bytes physical_memory();
 
 // Largest resident set of this process so far.
 Bytes peak_resident_bytes();

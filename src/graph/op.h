@@ -46,7 +46,8 @@ struct OpCost {
 };
 
 // How a node can be split over ranks, einsum-like: every axis of every operand carries a factor; axes with the same
-// factor are split together. A factor that is on no output is summed over (its shards are partial sums).
+// factor are split together. An output without the split factor is a partial sum, to be added over the ranks, when an
+// input with the factor shares an axis with it or when it is a scalar; otherwise every rank computes all of it.
 // `whole` factors cannot be split (the normalised axis of a LayerNorm).
 struct ShardingRule {
   std::vector<std::vector<int>> inputs;   // factor of each axis

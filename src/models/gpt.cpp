@@ -67,15 +67,14 @@ ValueId block(Graph& graph, const std::string& name, ValueId x, std::int64_t hea
 
 Model build_gpt(const record::ModelConfig& config, std::int64_t batch, bool training) {
   config.require_known(std::array<std::string, 6>{"layers", "hidden", "heads", "sequence", "vocab", "dropout"});
-  const std::int64_t layers = config.get_int("layers", 6), hidden = config.get_int("hidden", 384);
+  const std::int64_t layers = config.get_int("layers", 6, {1, kMostLayers}), hidden = config.get_int("hidden", 384);
   const std::int64_t heads = config.get_int("heads", 6), sequence = config.get_int("sequence", 256);
   const std::int64_t vocab = config.get_int("vocab", 256);
   const double p = config.get_double("dropout", 0.0, {0.0, 0.99});
   if (hidden % heads != 0) {
     const record::Option* option = config.find("heads") != nullptr ? config.find("heads") : config.find("hidden");
-    throw record::input_error(
-        option != nullptr ? option->where : config.where, "model.heads",
-        fmt::format("{} does not divide hidden {}; take a divisor of {}", heads, hidden, hidden));
+    throw record::input_error(option != nullptr ? option->where : config.where, "model.heads",
+                              fmt::format("{} does not divide hidden {}; take a divisor of {}", heads, hidden, hidden));
   }
 
   Model model;

@@ -7,6 +7,9 @@
 
 namespace headway::models {
 
+// Deeper than any model trained so far; what is larger is a slip of the user's.
+inline constexpr std::int64_t kMostLayers = 1000;
+
 // Uniform in +-1/sqrt(fan_in) for weight and bias: PyTorch's default for Linear and Conv2d.
 graph::Initializer fan_in_uniform(std::int64_t fan_in);
 

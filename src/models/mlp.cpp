@@ -10,7 +10,7 @@ namespace headway::models {
 Model build_mlp(const record::ModelConfig& config, std::int64_t batch, bool) {
   config.require_known(std::array<std::string, 3>{"features", "width", "layers"});
   const std::int64_t features = config.get_int("features", 130), width = config.get_int("width", 512);
-  const std::int64_t layers = config.get_int("layers", 3);
+  const std::int64_t layers = config.get_int("layers", 3, {1, kMostLayers});
 
   Model model;
   model.item = "row";

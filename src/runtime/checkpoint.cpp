@@ -103,6 +103,10 @@ std::vector<std::pair<std::int64_t, fs::path>> CheckpointFolder::complete() cons
   return found;
 }
 
+void CheckpointFolder::create() const {
+  write_file_atomic(folder_ / "README", "Checkpoints of `headway train`; step-<n> is complete or absent.\n");
+}
+
 std::optional<fs::path> CheckpointFolder::newest() const {
   const auto all = complete();
   if (all.empty()) return std::nullopt;

@@ -20,8 +20,11 @@ struct Progression {
 
 class CheckpointFolder {
  public:
-  // `keep`: how many checkpoints stay. Creates nothing yet.
+  // `keep`: how many checkpoints stay.
   CheckpointFolder(std::filesystem::path folder, std::int64_t keep);
+
+  // Makes the folder and sees that it can be written, so that a run does not find out after an hour. EnvironmentError.
+  void create() const;
 
   // Saves under step-<n>, written beside, synced and renamed; then removes the oldest beyond `keep` and what dead
   // writers left. `run_yaml` is kept for the comparison at resume. EnvironmentError leaves all older checkpoints.

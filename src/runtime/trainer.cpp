@@ -136,6 +136,7 @@ void Trainer::save(const TrainingReport& report) {
 TrainingReport Trainer::train() {
   const record::Run& run = options_.run;
   const std::int64_t batch_size = run.data.batch;
+  if (run.train.checkpoint.dir) CheckpointFolder(*run.train.checkpoint.dir, run.train.checkpoint.keep).create();
   const Progression progression = start();
   TrainingReport report;
   report.first_step = report.steps = progression.step;

@@ -74,7 +74,7 @@ TEST_F(Checkpoints, KeepOnlyTheNewest) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"step-00000009", "step-00000010"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"README", "step-00000009", "step-00000010"}));
 }
 
 TEST_F(Checkpoints, EveryKindOfDamageIsFoundAndNamed) {

@@ -29,13 +29,19 @@ class CpuBuffer final : public Buffer {
  public:
   explicit CpuBuffer(Bytes size) : size_(size) {
     if (size.value == 0) return;
+    // Pages are only taken when touched, so the kernel would promise more than there is and kill the process later.
+    if (size > physical_memory()) {
+      throw EnvironmentError(fmt::format("cpu: {} are needed, the machine has {}; make the batch or the model smaller",
+                                         format_bytes(size), format_bytes(physical_memory())));
+    }
     constexpr std::size_t kHugePage = std::size_t{2} << 20;
     mapped_ = static_cast<std::size_t>(size.value);
     const std::size_t reserved = mapped_ + kHugePage;
-    void* region = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* region =
+        ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) {
-      throw EnvironmentError(fmt::format("cpu: cannot allocate {}; free memory or make the batch smaller",
-                                         format_bytes(size)));
+      throw EnvironmentError(
+          fmt::format("cpu: cannot allocate {}; free memory or make the batch smaller", format_bytes(size)));
     }
     region_ = region;
     reserved_ = reserved;

@@ -2,7 +2,8 @@
 //
 // A kernel's work is a list of stages; stage s has tiles(s) tiles that may run in any order on any thread; a stage
 // starts when the one before is complete. The grid depends on the shapes only, never on the number of threads, and a
-// sum over tiles is a stage of its own that adds partial results in tile order: so the thread count never changes the bits.
+// sum over tiles is a stage of its own that adds partial results in tile order: so the thread count never changes the
+// bits.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,8 @@ class CpuKernel : public Kernel {
 std::int64_t rows_per_tile(std::int64_t rows, std::int64_t bytes_per_row, std::int64_t target = 256 * 1024);
 
 // ceil(a / b).
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 }  // namespace headway::backend

@@ -65,6 +65,7 @@ class Update : public Op {
   std::vector<TensorType> infer(const Attributes& attributes, Types inputs) const override {
     const std::int64_t head = head_of(attributes), group = group_of(attributes);
     const auto count = static_cast<std::int64_t>(inputs.size());
+    require_inputs(name(), inputs, 1, std::size_t{1} << 22);
     if (count < head || (count - head) % group != 0) {
       fail_shapes(name(), fmt::format("takes {} operands and then {} a parameter", head, group), inputs.first(1));
     }

@@ -53,7 +53,7 @@ bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm) {
     LayerNormGradAttributes grad = LayerNormGradAttributes::from(backward.attributes);
     grad.activation = kind;
     backward.attributes = grad.to_attributes();
-    backward.inputs[0] = graph.node(act_grad).inputs[0];
+    graph.set_input(norm_grad, 0, graph.node(act_grad).inputs[0]);
     graph.remove(act_grad);
   }
   return true;

@@ -31,7 +31,7 @@ bool fuse_cross_entropy_at(Rewriter& graph, std::size_t index) {
   graph.node(constant).phase = node.phase;
   attributes.with_grad = true;
   node.attributes = attributes.to_attributes();
-  node.inputs.push_back(loss_gradient);
+  graph.add_input(index, loss_gradient);
   node.outputs[1] = graph.node(grad).outputs[0];
   graph.remove(grad);
   return true;

@@ -16,8 +16,8 @@ bool fuse_forward(Graph& types, Rewriter& graph, std::size_t sum) {
     if (attributes.residual) continue;
     attributes.residual = true;
     norm.attributes = attributes.to_attributes();
-    norm.inputs[0] = add.inputs[0];
-    norm.inputs.push_back(add.inputs[1]);
+    graph.set_input(reader, 0, add.inputs[0]);
+    graph.add_input(reader, add.inputs[1]);
     norm.outputs.push_back(add.outputs[0]);
     graph.remove(sum);
     return true;
@@ -35,7 +35,7 @@ bool fuse_backward(Graph& types, Rewriter& graph, std::size_t index) {
   if (other == norm.outputs[0] || types.value(other).type != types.value(norm.outputs[0]).type) return false;
   attributes.extra = true;
   norm.attributes = attributes.to_attributes();
-  norm.inputs.push_back(other);
+  graph.add_input(index, other);
   norm.outputs[0] = add.outputs[0];
   graph.remove(sum);
   return true;

@@ -15,6 +15,9 @@ class Rewriter {
   Node& node(std::size_t index) { return nodes_[index]; }
   bool alive(std::size_t index) const { return alive_[index]; }
   void remove(std::size_t index);
+  // Adds an operand to a node; operands are otherwise replaced in place through set_input.
+  void add_input(std::size_t index, ValueId value);
+  void set_input(std::size_t index, std::size_t operand, ValueId value);
 
   // The living nodes that read a value, in order.
   std::vector<std::size_t> readers(ValueId value) const;
@@ -29,6 +32,7 @@ class Rewriter {
   Graph& graph_;
   std::vector<Node> nodes_;
   std::vector<bool> alive_;
+  std::vector<std::vector<std::size_t>> candidates_;  // by value: nodes that read it once; some may not any more
 };
 
 }  // namespace headway::graph
