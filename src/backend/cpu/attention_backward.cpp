@@ -60,6 +60,7 @@ struct BackwardOperands {
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 // Packs what queries [first, sequence) bring along; first is the start of a block.
 void pack_queries(const AttentionProblem& problem, const BackwardOperands& operands, std::int64_t head,
@@ -243,6 +244,7 @@ void AttentionSumParts(const AttentionProblem& problem, std::int64_t head, std::
   hwy::FlushStream();
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -26,6 +26,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 inline constexpr std::int64_t kTileRows = 6;
 inline constexpr std::int64_t kTileVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;  // 32 vector registers, or 16
 
@@ -256,6 +257,7 @@ struct SeenKeys {
   }
 };
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -51,6 +51,7 @@ struct ForwardScratch {
 
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
+namespace {
 
 // Turns a block of scores into probabilities relative to the running maximum; keys that a query does not see get 0.
 // `rescale` is what the sums so far have to be multiplied by.
@@ -175,6 +176,7 @@ void AttentionForwardItem(const AttentionProblem& problem, std::int64_t index, c
   hwy::FlushStream();
 }
 
+}  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
