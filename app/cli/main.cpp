@@ -31,8 +31,9 @@ void require_known_command(const CLI::App& program, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace headway::app;
-  CLI::App program("Headway measures how a machine trains, predicts how long a model takes, and trains it.", "headway");
+  CLI::App program("Measures how a machine trains, predicts how long a model takes, and trains it.", "headway");
   program.require_subcommand(1);
+  program.get_formatter()->column_width(14);
   program.footer(
       "Also, through ./headway: `build [PRESET]` and `test [--long]`.\n"
       "Every command has --help with an example. Exit codes: 2 the input is wrong, 3 the\n"

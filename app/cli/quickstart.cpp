@@ -48,8 +48,7 @@ void run_quickstart(int threads) {
 
 void add_quickstart(CLI::App& program) {
   auto threads = std::make_shared<int>(0);
-  CLI::App* command = program.add_subcommand(
-      "quickstart", "Measure this machine, train on real data, compare prediction and measurement");
+  CLI::App* command = program.add_subcommand("quickstart", "Measure, train on real data, compare with the prediction");
   command->footer("Example: headway quickstart");
   add_threads(*command, *threads);
   command->callback([threads] { run_quickstart(*threads); });

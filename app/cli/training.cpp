@@ -21,7 +21,7 @@ void fill_training(record::Result& result, const runtime::TrainingReport& report
   metrics.steps = report.steps;
   metrics.epochs = report.epochs;
   metrics.time_to_target_s = report.seconds_to_target;
-  if (!report.losses.empty()) metrics.loss = report.losses.back();
+  metrics.loss = report.loss;
   if (report.wall.value > 0) metrics.data_wait_share = report.data_wait.value / report.wall.value;
   if (!report.evaluations.empty()) {
     metrics.valid_loss = report.evaluations.back().result.loss;
@@ -65,10 +65,9 @@ record::Result run_training(const TrainOptions& options) {
   trainer_options.progress = progress.get();
   runtime::Trainer trainer(std::move(trainer_options), *device);
   if (!options.quiet) {
-    std::fputs(fmt::format("{}: {} parameters, {}\n", workload_name(options.run), models::parameter_count(model.graph),
-                           data.train->description())
-                   .c_str(),
-               stdout);
+    const std::string line = fmt::format("{}: {} parameters, {}", workload_name(options.run),
+                                         models::parameter_count(model.graph), data.train->description());
+    std::fputs(wrapped(line, 2).c_str(), stdout);
     std::fflush(stdout);
   }
   const runtime::TrainingReport report = trainer.train();

@@ -124,11 +124,8 @@ void CheckpointFolder::save(Executor& executor, const Progression& progression, 
   fs::create_directories(beside, error);
   if (error) throw EnvironmentError(fmt::format("cannot create the folder {}: {}", beside.string(), error.message()));
   try {
-    json index = {{"schema", kSchema},
-                  {"step", progression.step},
-                  {"position", progression.position},
-                  {"run", run_yaml},
-                  {"files", json::object()}};
+    json index = {{"schema", kSchema},        {"step", progression.step}, {"position", progression.position},
+                  {"loss", progression.loss}, {"run", run_yaml},          {"files", json::object()}};
     index["files"][kModelFile] = write_safetensors(beside / kModelFile, parameters);
     index["files"][kStateFile] = write_safetensors(beside / kStateFile, states);
     write_file_atomic(beside / "index.json", index.dump(2));
@@ -174,7 +171,8 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor)
     if (schema != kSchema) {
       throw UserError(fmt::format("{}: schema '{}', this version reads '{}'", index_path.string(), schema, kSchema));
     }
-    loaded.progression = {index.at("step").get<std::int64_t>(), index.at("position").get<std::int64_t>()};
+    loaded.progression = {index.at("step").get<std::int64_t>(), index.at("position").get<std::int64_t>(),
+                          index.at("loss").get<double>()};
     loaded.run_yaml = index.at("run").get<std::string>();
     files = index.at("files").get<std::map<std::string, std::uint32_t>>();
   } catch (const json::exception& error) {

@@ -16,6 +16,7 @@ namespace headway::runtime {
 struct Progression {
   std::int64_t step = 0;      // steps done
   std::int64_t position = 0;  // samples taken since the start of training
+  double loss = 0;            // of the last step
 };
 
 class CheckpointFolder {

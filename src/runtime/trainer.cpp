@@ -130,7 +130,8 @@ bool Trainer::target_met(TrainingReport& report, double train_loss, bool evaluat
 void Trainer::save(const TrainingReport& report) {
   const record::CheckpointConfig& config = options_.run.train.checkpoint;
   CheckpointFolder(*config.dir, config.keep)
-      .save(session_.executor(), {report.steps, report.steps * options_.run.data.batch}, record::to_yaml(options_.run));
+      .save(session_.executor(), {report.steps, report.steps * options_.run.data.batch, *report.loss},
+            record::to_yaml(options_.run));
 }
 
 TrainingReport Trainer::train() {
@@ -141,6 +142,7 @@ TrainingReport Trainer::train() {
   TrainingReport report;
   report.first_step = report.steps = progression.step;
   report.total_steps = total_steps();
+  if (progression.step > 0) report.loss = progression.loss;
 
   const data::Dataset& dataset = *options_.data->train;
   const data::Sampler sampler(static_cast<std::uint64_t>(run.train.seed), dataset.size(), run.data.shuffle);
@@ -170,6 +172,7 @@ TrainingReport Trainer::train() {
     if (recorded) ++report.traced_steps;
     report.wall += taken;
     report.losses.push_back(outcome.loss);
+    report.loss = outcome.loss;
     report.step_seconds.push_back(taken.value);
     if (options_.progress != nullptr) {
       options_.progress->update("train", report.steps, report.total_steps,
