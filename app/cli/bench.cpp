@@ -85,13 +85,14 @@ void add_bench(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = program.add_subcommand("bench", "Measure the standard workloads");
   command->footer("Example: headway bench mlp convnet gpt --json results.json");
-  command->add_option("NAME", options->names, "Workloads (mlp, mlp_small, gpt, convnet) or run files");
+  command->add_option("NAME", options->names, "mlp, mlp_small, gpt, convnet, or run files");
   command->add_flag("--all", options->all, "Every standard workload");
   command->add_option("--seconds", options->seconds, "At most this long for one workload")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command->add_option("--cluster", options->cluster_file, "Cluster file for the prediction (default: probe's)");
-  command->add_option("--timeline", options->timeline, "Write measured and predicted spans for Perfetto to FILE");
+  command->add_option("--cluster", options->cluster_file, "Cluster file to predict with (default: the probe's)")
+      ->type_name("FILE");
+  command->add_option("--timeline", options->timeline, "Measured and predicted spans, for Perfetto")->type_name("FILE");
   add_threads(*command, options->threads);
   add_without_pass(*command, options->without_passes);
   add_set(*command, options->overrides);

@@ -33,10 +33,10 @@ int main(int argc, char** argv) {
   using namespace headway::app;
   CLI::App program("Measures how a machine trains, predicts how long a model takes, and trains it.", "headway");
   program.require_subcommand(1);
-  program.get_formatter()->column_width(14);
+  program.get_formatter()->column_width(22);
   program.footer(
       "Also, through ./headway: `build [PRESET]` and `test [--long]`.\n"
-      "Every command has --help with an example. Exit codes: 2 the input is wrong, 3 the\n"
+      "Every command has --help with an example. Exit codes: 2 wrong input, 3 the\n"
       "environment lacks something, 70 a bug of ours.");
   add_quickstart(program);
   add_probe(program);

@@ -12,20 +12,21 @@ void add_json(CLI::App& command, JsonOption& json) {
             json.given = true;
             json.file = file;
           },
-          "Write the result as JSON to FILE, or to standard output in place of the tables")
+          "The result as JSON into FILE; without FILE, alone on stdout")
       ->expected(0, 1)
       ->default_str("-")
       ->type_name("FILE");
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Threads to compute with; 0 takes every allowed core")
+  command.add_option("--threads", threads, "Threads to compute with; 0: every allowed core")
       ->check(CLI::Range(0, 4096))
+      ->type_name("N")
       ->capture_default_str();
 }
 
 void add_set(CLI::App& command, std::vector<std::string>& overrides) {
-  command.add_option("--set", overrides, "Override a setting of the run file: --set train.steps=40")
+  command.add_option("--set", overrides, "Override the run file: --set train.steps=40")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -33,7 +34,7 @@ void add_set(CLI::App& command, std::vector<std::string>& overrides) {
 }
 
 void add_without_pass(CLI::App& command, std::vector<std::string>& passes) {
-  command.add_option("--without-pass", passes, "Switch off a graph pass by name: fuse_norm_activation, ...")
+  command.add_option("--without-pass", passes, "Switch off a pass: fuse_norm_activation, ...")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }

@@ -55,8 +55,9 @@ void add_predict(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict step time, breakdown and memory of a run");
   command->footer("Example: headway predict models/gpt_kjv.yaml --timeline predicted.json");
   command->add_option("RUN", options->run, "A run file, or a workload's name")->required();
-  command->add_option("--cluster", options->cluster_file, "Cluster file (default: what `headway probe` wrote)");
-  command->add_option("--timeline", options->timeline, "Write the predicted spans for Perfetto to FILE");
+  command->add_option("--cluster", options->cluster_file, "Cluster file (default: what the probe wrote)")
+      ->type_name("FILE");
+  command->add_option("--timeline", options->timeline, "Predicted spans, for Perfetto")->type_name("FILE");
   command->add_flag("--show-schedule", options->show_schedule, "Print segments, tasks, buffers and the program");
   add_threads(*command, options->threads);
   add_without_pass(*command, options->without_passes);

@@ -28,8 +28,8 @@ void add_probe(CLI::App& program) {
   auto options = std::make_shared<ProbeCommandOptions>();
   CLI::App* command = program.add_subcommand("probe", "Measure this machine: rates, bandwidths, overheads");
   command->footer("Example: headway probe -o cluster.yaml");
-  command->add_option("-o,--output", options->output,
-                      "Where to write the cluster file (default: where all commands look)");
+  command->add_option("-o,--output", options->output, "Where to write it (default: where all commands look)")
+      ->type_name("FILE");
   add_threads(*command, options->threads);
   command->callback([options] { run_probe(*options); });
 }

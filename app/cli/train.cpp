@@ -16,11 +16,13 @@ void add_train(CLI::App& program) {
       "Example: headway train models/gpt_kjv.yaml --set train.steps=40\n"
       "         headway train models/gpt_kjv.yaml --set train.checkpoint.dir=ckpt --resume");
   command->add_option("RUN", options->run, "A run file, or a workload's name")->required();
-  command->add_flag("--resume", options->resume, "Go on from the newest checkpoint of train.checkpoint.dir, if any");
-  command->add_option("--init", options->init, "Start from the parameters in this safetensors FILE");
-  command->add_option("--save-init", options->save_init, "Write the initial parameters to FILE (safetensors)");
-  command->add_option("--cluster", options->cluster_file, "Cluster file for the prediction (default: probe's)");
-  command->add_option("--timeline", options->timeline, "Write the spans of the last steps for Perfetto to FILE");
+  command->add_flag("--resume", options->resume, "Go on from the newest checkpoint, if there is one");
+  command->add_option("--init", options->init, "Start from the parameters in FILE (safetensors)")->type_name("FILE");
+  command->add_option("--save-init", options->save_init, "Write the initial parameters to FILE (safetensors)")
+      ->type_name("FILE");
+  command->add_option("--cluster", options->cluster_file, "Cluster file to predict with (default: the probe's)")
+      ->type_name("FILE");
+  command->add_option("--timeline", options->timeline, "Spans of the last steps, for Perfetto")->type_name("FILE");
   add_threads(*command, options->threads);
   add_without_pass(*command, options->without_passes);
   add_set(*command, options->overrides);

@@ -88,7 +88,9 @@ TEST(Schedule, ViewsAndUpdatesShareBuffers) {
   const Schedule schedule = small_schedule();
   for (const graph::Node& node : schedule.graph.nodes()) {
     const auto buffer = [&](graph::ValueId value) { return schedule.buffer_of_value[static_cast<std::size_t>(value)]; };
-    if (node.op->is_view()) EXPECT_EQ(buffer(node.inputs[0]), buffer(node.outputs[0]));
+    if (node.op->is_view()) {
+      EXPECT_EQ(buffer(node.inputs[0]), buffer(node.outputs[0]));
+    }
     for (const graph::Alias& alias : node.op->aliases(node.attributes, static_cast<std::int64_t>(node.inputs.size()))) {
       EXPECT_EQ(buffer(node.inputs[static_cast<std::size_t>(alias.input)]),
                 buffer(node.outputs[static_cast<std::size_t>(alias.output)]));
