@@ -43,6 +43,7 @@ struct TrainingReport {
   std::int64_t steps = 0;        // steps done since the start of training
   std::int64_t total_steps = 0;  // asked for
   double epochs = 0;
+  std::optional<double> loss;  // of the last step, also when that was run before a resume
   std::vector<double> losses;  // of the steps run now
   std::vector<double> step_seconds;
   std::vector<EvaluationPoint> evaluations;
