@@ -19,8 +19,8 @@
 namespace headway::bench {
 namespace {
 
-// A sample of a short kernel lasts this long.
-constexpr Seconds kSample(200e-6);
+// The launches of a sample last this long.
+constexpr Seconds kSample(400e-6);
 constexpr std::size_t kLeastSweeps = 3;
 constexpr std::size_t kLeastSamples = 7;  // before a median may count as known
 
@@ -45,12 +45,12 @@ std::vector<std::size_t> random_order(std::size_t count, std::size_t sweep) {
 }
 
 // Measures all points in sweeps; returns how many there were.
-std::size_t sweep_points(std::vector<ProbePoint>& points, ProbeMemory& memory, backend::Stream& stream,
-                         Progress* progress, const ProbeOptions& options) {
+std::size_t sweep_points(std::vector<ProbePoint>& points, const ProbePoint& between, ProbeMemory& memory,
+                         backend::Stream& stream, Progress* progress, const ProbeOptions& options) {
   const Seconds start = now();
   // The first sweep makes pages, code and branch predictors warm.
   for (ProbePoint& point : points) {
-    measure(point, memory, stream, Seconds(0));
+    measure(point, between, memory, stream, Seconds(0));
     point.samples.clear();
   }
   std::size_t sweep = 0;
@@ -61,7 +61,7 @@ std::size_t sweep_points(std::vector<ProbePoint>& points, ProbeMemory& memory, b
       if (known(point, options.relative_error)) continue;
       if (sweep >= kLeastSweeps && now() - start >= options.budget) break;
       wanted = true;
-      measure(point, memory, stream, kSample);
+      measure(point, between, memory, stream, kSample);
       if (progress != nullptr) {
         const double share = std::min(1.0, (now() - start).value / std::max(options.budget.value, 1e-9));
         progress->update("probe", std::llround(share * 100), 100, point.name);
@@ -115,9 +115,10 @@ cluster::Cluster probe_machine(backend::Device& device, Progress* progress, cons
   const Seconds start = now();
   if (progress != nullptr) progress->update("probe", 0, 100, "making kernels");
   std::vector<ProbePoint> points = plan_probe(device, options.scale);
+  const ProbePoint between = plan_between(device);
   ProbeMemory memory(device, options.window, points);
   const std::unique_ptr<backend::Stream> stream = device.make_stream();
-  const std::size_t sweeps = sweep_points(points, memory, *stream, progress, options);
+  const std::size_t sweeps = sweep_points(points, between, memory, *stream, progress, options);
 
   const record::Machine machine = record::describe_machine();
   cluster::DeviceKind kind;

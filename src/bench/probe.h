@@ -13,7 +13,7 @@ namespace headway::bench {
 struct ProbeOptions {
   Seconds budget = Seconds(15);    // for measuring; making the kernels ready takes a few seconds more
   double relative_error = 0.02;    // a point is done when its median is known this well
-  Bytes window = Bytes(64 << 20);  // operands rotate through this much memory, for inputs and for outputs each
+  Bytes window = Bytes(32 << 20);  // operands rotate through this much memory, for inputs and for outputs each
   double scale = 1;                // sizes of all points are multiplied by this (tests: tiny)
 };
 

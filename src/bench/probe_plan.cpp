@@ -189,6 +189,11 @@ void ProbePlan::add_attentions() {
   }
 }
 
+void ProbePlan::add_between() {
+  add(graph::linear_op(), graph::LinearAttributes{graph::Activation::kGeluTanh, true}.to_attributes(),
+      {f32({64, 128}), f32({128, 128}), f32({128})});
+}
+
 void ProbePlan::add_machine() {
   const int threads = device_.threads();
   ProbePoint& launch = add_hot("launch", backend::make_empty_kernel(threads), {}, {});
@@ -234,6 +239,12 @@ void ProbePlan::add_dtype(DType dtype) {
     const double flops = product_flops(batch * size * size, out, in * 9);
     device.conv[prefix + "conv2d"].push_back({batch, size, size, in, out, 3, FlopsPerSecond(flops / time.value)});
   };
+}
+
+ProbePoint plan_between(backend::Device& device) {
+  ProbePlan plan(device, 1);
+  plan.add_between();
+  return std::move(plan.take().front());
 }
 
 std::vector<ProbePoint> plan_probe(backend::Device& device, double scale) {

@@ -14,10 +14,14 @@ namespace headway::bench {
 // UserError for a device kind that cannot be measured yet.
 std::vector<ProbePoint> plan_probe(backend::Device& device, double scale);
 
+// A small layer of products, which is launched between the launches of other points.
+ProbePoint plan_between(backend::Device& device);
+
 class ProbePlan {
  public:
   ProbePlan(backend::Device& device, double scale);
 
+  void add_between();
   void add_machine();           // launch overhead, bandwidth
   void add_dtype(DType dtype);  // oneDNN's own rates: the peak; curves of dtypes that no kernel of ours computes in
   void add_products();

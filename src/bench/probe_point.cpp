@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "base/clock.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/statistics.h"
 
 namespace headway::bench {
 namespace {
 
 constexpr std::int64_t kAlign = 64;
+// Small operands belong to small models, whose step touches little memory: rotation reaches this many times as far as
+// the operands of one launch.
+constexpr std::int64_t kReach = 8;
 
 std::int64_t padded(Bytes size) {
   return (size.value + kAlign - 1) / kAlign * kAlign;
@@ -62,7 +67,7 @@ void fill(backend::Buffer& buffer, bool positive) {
 }  // namespace
 
 std::byte* ProbeMemory::Ring::take(Bytes size) {
-  if (next + size.value > buffer->size().value) next = 0;
+  if (next + size.value > reach) next = 0;
   std::byte* place = buffer->data() + next;
   next += padded(size);
   return place;
@@ -105,7 +110,14 @@ std::byte* ProbeMemory::constant(const graph::TensorType& type) {
 }
 
 ProbeMemory::Binding ProbeMemory::bind(const ProbePoint& point) {
-  if (point.hot) inputs_.next = outputs_.next = states_.next = 0;
+  const Room room = room_of(point);
+  const auto limit = [&](Ring& ring, std::int64_t own) {
+    ring.reach = std::min(ring.buffer->size().value, std::max(own, point.hot ? own : own * kReach));
+    if (point.hot) ring.next = 0;
+  };
+  limit(inputs_, room.inputs);
+  limit(outputs_, room.outputs);
+  limit(states_, room.states);
   Binding binding;
   std::vector<std::byte*> inputs;
   for (std::size_t index = 0; index < point.inputs.size(); ++index) {
@@ -128,26 +140,24 @@ ProbeMemory::Binding ProbeMemory::bind(const ProbePoint& point) {
   return binding;
 }
 
-void measure(ProbePoint& point, ProbeMemory& memory, backend::Stream& stream, Seconds least) {
-  const auto launch = [&](const ProbeMemory::Binding& binding) { point.kernel->launch(stream, binding.args()); };
-  // A long kernel is launched once, as in a training step; a short one so often that the clock does not count.
-  const ProbeMemory::Binding first = memory.bind(point);
-  Seconds start = now();
-  launch(first);
-  stream.synchronize();
-  const Seconds once = now() - start;
-  if (once >= least) {
-    point.samples.push_back(once.value);
-    return;
-  }
-  const auto count =
-      static_cast<std::size_t>(std::clamp(std::ceil(least.value / std::max(once.value, 1e-7)), 1.0, 1e3));
-  std::vector<ProbeMemory::Binding> bindings;
-  for (std::size_t index = 0; index < count; ++index) bindings.push_back(memory.bind(point));
-  start = now();
-  for (const ProbeMemory::Binding& binding : bindings) launch(binding);
-  stream.synchronize();
-  point.samples.push_back((now() - start).value / static_cast<double>(count));
+void measure(ProbePoint& point, const ProbePoint& between, ProbeMemory& memory, backend::Stream& stream,
+             Seconds least) {
+  const auto timed = [&](const ProbePoint& launched) {
+    const ProbeMemory::Binding binding = memory.bind(launched);
+    const Seconds start = now();
+    launched.kernel->launch(stream, binding.args());
+    stream.synchronize();
+    return (now() - start).value;
+  };
+  std::vector<double> times;
+  const Seconds start = now();
+  do {
+    if (!point.hot) timed(between);
+    times.push_back(timed(point));
+  } while (now() - start < least);
+  // The first half brought what rotates within the caches into them.
+  const std::span<const double> settled = std::span<const double>(times).subspan(times.size() / 2);
+  point.samples.push_back(median(settled));
 }
 
 }  // namespace headway::bench

@@ -45,6 +45,7 @@ class ProbeMemory {
   struct Ring {
     std::unique_ptr<backend::Buffer> buffer;
     std::int64_t next = 0;
+    std::int64_t reach = 0;  // starts again here
     std::byte* take(Bytes size);
   };
   std::byte* constant(const graph::TensorType& type);
@@ -53,7 +54,9 @@ class ProbeMemory {
   std::unique_ptr<backend::Buffer> indices_, bytes_, positions_, hyper_;
 };
 
-// Launches a point at least once and for about `least` seconds; adds one sample.
-void measure(ProbePoint& point, ProbeMemory& memory, backend::Stream& stream, Seconds least);
+// Launches a point for about `least` seconds and at least once; adds one sample, a median. `between` is launched before
+// each: in a training step a kernel never follows itself, and finds its code and the branch predictors as others left
+// them. A hot point follows itself.
+void measure(ProbePoint& point, const ProbePoint& between, ProbeMemory& memory, backend::Stream& stream, Seconds least);
 
 }  // namespace headway::bench
