@@ -12,7 +12,7 @@ void add_json(CLI::App& command, JsonOption& json) {
             json.given = true;
             json.file = file;
           },
-          "The result as JSON into FILE; without FILE, alone on stdout")
+          "The result as JSON into FILE, or alone on stdout")
       ->expected(0, 1)
       ->default_str("-")
       ->type_name("FILE");

@@ -14,7 +14,7 @@ void add_train(CLI::App& program) {
   CLI::App* command = program.add_subcommand("train", "Train what a run file says");
   command->footer(
       "Example: headway train models/gpt_kjv.yaml --set train.steps=40\n"
-      "         headway train models/gpt_kjv.yaml --set train.checkpoint.dir=ckpt --resume");
+      "         headway train gpt --set train.checkpoint.dir=ckpt --resume");
   command->add_option("RUN", options->run, "A run file, or a workload's name")->required();
   command->add_flag("--resume", options->resume, "Go on from the newest checkpoint, if there is one");
   command->add_option("--init", options->init, "Start from the parameters in FILE (safetensors)")->type_name("FILE");

@@ -110,9 +110,12 @@ TEST(VectorMath, ExpHoldsItsBound) {
 
 TEST(VectorMath, TailHoldsItsBound) {
   expect_bound(
-      "tail", [](auto... args) { HWY_DYNAMIC_DISPATCH(TailArray)
-                                 (args...); }, 0, kInfinity,
-      [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); }, [](double, double) { return 6e-8; });
+      "tail",
+      [](auto... args) {
+        HWY_DYNAMIC_DISPATCH(TailArray)
+        (args...);
+      },
+      0, kInfinity, [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); }, [](double, double) { return 6e-8; });
 }
 
 TEST(VectorMath, ErfHoldsItsBound) {
