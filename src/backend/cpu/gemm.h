@@ -6,8 +6,8 @@
 // *depth* of the inner axis for which the panel stays in the L1 cache, is summed in registers. Depths are added in
 // order, so the bits depend on the shape and on the instruction set only.
 //
-// Measured beside oneDNN 2.6.3's sgemm on tiles of the same sizes: 1.0 to 1.15 times as fast, because weights are
-// packed once a launch and not once a tile, and nothing is allocated.
+// Why not oneDNN's sgemm on tiles: weights are packed once a launch and not once a tile, nothing is allocated, and bias
+// and activation run on a panel that is still in cache.
 #pragma once
 
 #include <cstdint>
