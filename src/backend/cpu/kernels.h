@@ -37,7 +37,7 @@ std::unique_ptr<CpuKernel> prepare_count_correct(const KernelRequest& request);
 // embedding.cpp
 std::unique_ptr<CpuKernel> prepare_embedding(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_embedding_grad(const KernelRequest& request);
-// attention.cpp
+// attention_forward.cpp, attention_backward.cpp
 std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request);
 // dropout.cpp
