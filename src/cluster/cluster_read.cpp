@@ -23,8 +23,8 @@ constexpr const char* kSchema = "headway.cluster/1";
 // A YAML node with what a message about it has to name.
 class Item {
  public:
-  Item(YAML::Node node, const std::string& file, std::string path, int line)
-      : node_(std::move(node)), file_(file), path_(std::move(path)), line_(line) {}
+  Item(const YAML::Node& node, const std::string& file, std::string path, int line)
+      : node_(node), file_(file), path_(std::move(path)), line_(line) {}
 
   [[noreturn]] void fail(const std::string& what) const {
     throw UserError(fmt::format("{}:{}: {}{}{}", file_, line_, path_, path_.empty() ? "" : ": ", what));

@@ -7,7 +7,7 @@
 
 namespace headway::sim {
 
-Curve::Curve(std::vector<std::pair<std::vector<double>, double>> points) {
+Curve::Curve(const std::vector<std::pair<std::vector<double>, double>>& points) {
   HEADWAY_CHECK(!points.empty(), "a curve needs a point");
   for (const auto& [sizes, value] : points) {
     Point& point = points_.emplace_back();

@@ -15,7 +15,7 @@ namespace headway::sim {
 class Curve {
  public:
   // All points have the same number of sizes; sizes and values are positive.
-  explicit Curve(std::vector<std::pair<std::vector<double>, double>> points);
+  explicit Curve(const std::vector<std::pair<std::vector<double>, double>>& points);
 
   // Beyond the measured sizes the value is that of the nearest edge.
   double at(std::span<const double> sizes) const;

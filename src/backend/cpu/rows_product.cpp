@@ -8,7 +8,7 @@ constexpr std::int64_t kFew = 4;
 }  // namespace
 
 RowsProduct::RowsProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_b)
-    : m_(m), n_(n), k_(k), transpose_b_(transpose_b), form_(Form::kPanels), grid_(grid_of_rows(m, n, k)) {
+    : n_(n), k_(k), transpose_b_(transpose_b), form_(Form::kPanels), grid_(grid_of_rows(m, n, k)) {
   if (n <= kFew && (transpose_b || n == 1)) {
     form_ = Form::kDots;
   } else if (k <= kFew && (!transpose_b || k == 1)) {

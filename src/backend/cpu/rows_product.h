@@ -42,7 +42,7 @@ class RowsProduct {
   void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
              const float* b, const float* packed, float* c) const;
 
-  std::int64_t m_, n_, k_;
+  std::int64_t n_, k_;
   bool transpose_b_;
   Form form_;
   ProductGrid grid_;

@@ -48,7 +48,7 @@ class Binary : public Op {
   ShardingRule sharding(const Attributes&, Types inputs) const override {
     ShardingRule rule = pointwise_rule(inputs.first(1), 1);
     const std::vector<int>& axes = rule.inputs[0];
-    rule.inputs.push_back({axes.end() - inputs[1].shape.rank(), axes.end()});
+    rule.inputs.emplace_back(axes.end() - inputs[1].shape.rank(), axes.end());
     return rule;
   }
 

@@ -128,7 +128,7 @@ class CountCorrect final : public Op {
     // A count does add up over rows; the classes stay whole.
     ShardingRule rule = pointwise_rule(inputs.first(1), 0);
     const int classes = rule.inputs[0].back();
-    rule.inputs.push_back({rule.inputs[0].begin(), rule.inputs[0].end() - 1});
+    rule.inputs.emplace_back(rule.inputs[0].begin(), rule.inputs[0].end() - 1);
     rule.outputs = {{}};
     rule.whole = {classes};
     return rule;

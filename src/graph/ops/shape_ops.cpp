@@ -97,7 +97,7 @@ const Op& transpose_op() {
   return op;
 }
 
-ValueId reshape(Graph& graph, ValueId x, Shape shape) {
+ValueId reshape(Graph& graph, ValueId x, const Shape& shape) {
   return graph.add_one(reshape_op(), {{"shape", shape.dims()}}, {x});
 }
 

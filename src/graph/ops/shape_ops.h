@@ -7,7 +7,7 @@ namespace headway::graph {
 
 // reshape. The same bytes under the attribute `shape`: a view, no task.
 const Op& reshape_op();
-ValueId reshape(Graph& graph, ValueId x, Shape shape);
+ValueId reshape(Graph& graph, ValueId x, const Shape& shape);
 
 // transpose. Output axis i is input axis permutation[i].
 struct TransposeAttributes {
