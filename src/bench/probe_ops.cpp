@@ -5,6 +5,7 @@
 #include "bench/probe_plan.h"
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
 #include "graph/ops/layernorm.h"
@@ -83,6 +84,8 @@ void ProbePlan::add_flat_ops() {
     add_op(max_pool2d_op(), MaxPool2dAttributes{}.to_attributes(), {image});
     add_op(max_pool2d_grad_op(), MaxPool2dGradAttributes{{}, image.shape.dims()}.to_attributes(),
            {pooled, {DType::kU8, pooled.shape}});
+    add_op(avg_pool2d_op(), AvgPool2dAttributes{}.to_attributes(), {image});
+    add_op(avg_pool2d_grad_op(), AvgPool2dGradAttributes{{}, image.shape.dims()}.to_attributes(), {pooled});
   }
 }
 

@@ -3,6 +3,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -49,6 +50,8 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::sgd_op, sgd_cases},
       CaseRow{graph::max_pool2d_op, max_pool2d_cases},
       CaseRow{graph::max_pool2d_grad_op, max_pool2d_grad_cases},
+      CaseRow{graph::avg_pool2d_op, avg_pool2d_cases},
+      CaseRow{graph::avg_pool2d_grad_op, avg_pool2d_grad_cases},
       CaseRow{graph::reshape_op, reshape_cases},
       CaseRow{graph::transpose_op, transpose_cases},
       CaseRow{graph::softmax_op, softmax_cases},

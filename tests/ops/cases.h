@@ -26,6 +26,8 @@ void conv2d_grad_input_cases(CaseMaker& maker);
 void conv2d_grad_weight_cases(CaseMaker& maker);
 void max_pool2d_cases(CaseMaker& maker);
 void max_pool2d_grad_cases(CaseMaker& maker);
+void avg_pool2d_cases(CaseMaker& maker);
+void avg_pool2d_grad_cases(CaseMaker& maker);
 // cases_rows.cpp
 void layernorm_cases(CaseMaker& maker);
 void layernorm_grad_cases(CaseMaker& maker);

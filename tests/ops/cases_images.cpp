@@ -1,3 +1,4 @@
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/pool.h"
 #include "tests/ops/cases.h"
@@ -114,6 +115,22 @@ void max_pool2d_grad_cases(CaseMaker& maker) {
         maker.run(graph::max_pool2d_op(), size.pool.to_attributes(), {maker.floats(size.x)});
     const graph::MaxPool2dGradAttributes attributes{size.pool, size.x.dims()};
     maker.add(attributes.to_attributes(), {maker.floats(saved[0].type.shape), saved[1]}).large = size.large;
+  }
+}
+
+void avg_pool2d_cases(CaseMaker& maker) {
+  for (const PoolSize& size : pool_sizes(maker.random())) {
+    const graph::AvgPool2dAttributes attributes{size.pool.kernel, size.pool.stride};
+    maker.add(attributes.to_attributes(), {maker.floats(size.x)}).large = size.large;
+  }
+}
+
+void avg_pool2d_grad_cases(CaseMaker& maker) {
+  for (const PoolSize& size : pool_sizes(maker.random())) {
+    const graph::AvgPool2dAttributes pool{size.pool.kernel, size.pool.stride};
+    const std::vector<Operand> y = maker.run(graph::avg_pool2d_op(), pool.to_attributes(), {maker.floats(size.x)});
+    const graph::AvgPool2dGradAttributes attributes{pool, size.x.dims()};
+    maker.add(attributes.to_attributes(), {maker.floats(y[0].type.shape)}).large = size.large;
   }
 }
 

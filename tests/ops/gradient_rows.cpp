@@ -3,6 +3,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -118,6 +119,16 @@ ValueId build_max_pool2d(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::max_pool2d(maker.graph(), x, pool));
 }
 
+ValueId build_avg_pool2d(GraphMaker& maker, int variant) {
+  graph::AvgPool2dAttributes pool;
+  if (variant > 1) {
+    pool.kernel = {extent(maker, 3), extent(maker, 3)};
+    pool.stride = {extent(maker, 3), extent(maker, 3)};
+  }
+  const ValueId x = maker.parameter({extent(maker, 2), 2 + extent(maker, 4), 2 + extent(maker, 4), extent(maker, 3)});
+  return maker.loss_of(graph::avg_pool2d(maker.graph(), x, pool));
+}
+
 ValueId build_layernorm(GraphMaker& maker, int variant) {
   // An even spread keeps the variance away from 0, where finite differences would need a smaller step.
   std::vector<std::int64_t> dims = any_shape(maker, variant).dims();
@@ -178,6 +189,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::matmul_op, 12, build_matmul},
       GradientRow{graph::conv2d_op, 8, build_conv2d},
       GradientRow{graph::max_pool2d_op, 6, build_max_pool2d},
+      GradientRow{graph::avg_pool2d_op, 6, build_avg_pool2d},
       GradientRow{graph::layernorm_op, 6, build_layernorm},
       GradientRow{graph::softmax_op, 5, build_softmax},
       GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},

@@ -30,6 +30,7 @@ constexpr std::string_view kNotDifferentiable[] = {
     "conv2d_grad_input",
     "conv2d_grad_weight",
     "max_pool2d_grad",
+    "avg_pool2d_grad",
     "count_correct",
     "fill",
     "sum_leading",

@@ -8,6 +8,7 @@
 #include "graph/ops/all.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -92,6 +93,9 @@ std::vector<Impossible> images() {
       {&graph::max_pool2d_op(), pool, {f32({4, 4, 2})}, {0}},
       {&graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 3, 2}), u8({1, 2, 2, 2})}, {0, 1}},
       {&graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 2, 2}), f32({1, 2, 2, 2})}, {0, 1}},
+      {&graph::avg_pool2d_op(), pool, {f32({1, 1, 4, 2})}, {0}},
+      {&graph::avg_pool2d_op(), pool, {f32({4, 4, 2})}, {0}},
+      {&graph::avg_pool2d_grad_op(), pool_grad, {f32({1, 2, 3, 2})}, {0}},
   };
 }
 

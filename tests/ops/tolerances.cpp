@@ -5,6 +5,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -41,6 +42,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::conv2d_grad_weight_op, DType::kF32, {1e-5, 3e-4}},  // sums of up to 7000 products
       ToleranceRow{graph::max_pool2d_op, DType::kF32, kExact},
       ToleranceRow{graph::max_pool2d_grad_op, DType::kF32, kElement},  // windows may overlap
+      ToleranceRow{graph::avg_pool2d_op, DType::kF32, kElement},
+      ToleranceRow{graph::avg_pool2d_grad_op, DType::kF32, kElement},
       ToleranceRow{graph::activation_op, DType::kF32, kFunction},
       ToleranceRow{graph::activation_grad_op, DType::kF32, kSum},  // bias_grad sums rows
       ToleranceRow{graph::layernorm_op, DType::kF32, kSum},

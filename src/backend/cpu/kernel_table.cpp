@@ -6,6 +6,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -29,6 +30,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{conv2d_grad_weight_op, DType::kF32, prepare_conv2d_grad_weight},
       KernelRow{max_pool2d_op, DType::kF32, prepare_max_pool2d},
       KernelRow{max_pool2d_grad_op, DType::kF32, prepare_max_pool2d_grad},
+      KernelRow{avg_pool2d_op, DType::kF32, prepare_avg_pool2d},
+      KernelRow{avg_pool2d_grad_op, DType::kF32, prepare_avg_pool2d_grad},
       KernelRow{activation_op, DType::kF32, prepare_activation},
       KernelRow{activation_grad_op, DType::kF32, prepare_activation_grad},
       KernelRow{layernorm_op, DType::kF32, prepare_layernorm},

@@ -19,6 +19,9 @@ std::unique_ptr<CpuKernel> prepare_conv2d_grad_weight(const KernelRequest& reque
 // pool.cpp
 std::unique_ptr<CpuKernel> prepare_max_pool2d(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_max_pool2d_grad(const KernelRequest& request);
+// avg_pool.cpp
+std::unique_ptr<CpuKernel> prepare_avg_pool2d(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_avg_pool2d_grad(const KernelRequest& request);
 // activation.cpp
 std::unique_ptr<CpuKernel> prepare_activation(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request);

@@ -23,6 +23,9 @@ void accumulate(const Call& call);
 // attention.cpp
 void attention(const Call& call);
 void attention_grad(const Call& call);
+// avg_pool.cpp
+void avg_pool2d(const Call& call);
+void avg_pool2d_grad(const Call& call);
 // conv2d.cpp
 void conv2d(const Call& call);
 void conv2d_grad_input(const Call& call);

@@ -4,6 +4,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -49,6 +50,8 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::sgd_op, sgd},
       ReferenceRow{graph::max_pool2d_op, max_pool2d},
       ReferenceRow{graph::max_pool2d_grad_op, max_pool2d_grad},
+      ReferenceRow{graph::avg_pool2d_op, avg_pool2d},
+      ReferenceRow{graph::avg_pool2d_grad_op, avg_pool2d_grad},
       ReferenceRow{graph::reshape_op, reshape},
       ReferenceRow{graph::transpose_op, transpose},
       ReferenceRow{graph::softmax_op, softmax},

@@ -5,6 +5,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/avg_pool.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -27,6 +28,8 @@ std::span<const Op* const> all_ops() {
       &conv2d_grad_weight_op(),
       &max_pool2d_op(),
       &max_pool2d_grad_op(),
+      &avg_pool2d_op(),
+      &avg_pool2d_grad_op(),
       &activation_op(),
       &activation_grad_op(),
       &layernorm_op(),
