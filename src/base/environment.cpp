@@ -1,5 +1,6 @@
 #include "base/environment.h"
 
+#include <pwd.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ std::optional<std::string> environment_variable(const std::string& name) {
 std::filesystem::path user_data_directory() {
   if (const auto home = environment_variable("HEADWAY_HOME")) return *home;
   if (const auto data = environment_variable("XDG_DATA_HOME")) return std::filesystem::path(*data) / "headway";
-  const std::filesystem::path home = environment_variable("HOME").value_or("/");
+  const passwd* user = getpwuid(getuid());
+  const std::filesystem::path home = environment_variable("HOME").value_or(user != nullptr ? user->pw_dir : "/");
   return home / ".local" / "share" / "headway";
 }
 

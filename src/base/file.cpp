@@ -28,6 +28,20 @@ void write_all(int descriptor, std::string_view content, const std::filesystem::
   if (::fsync(descriptor) != 0) fail("sync", path, errno);
 }
 
+// A device, a pipe or a terminal is written to and never replaced; a directory is an error.
+void write_special(const std::filesystem::path& path, std::string_view content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("write", path, errno);
+  int code = 0;
+  while (!content.empty() && code == 0) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
+    if (written <= 0 && errno != EINTR) code = written < 0 ? errno : ENOSPC;
+  }
+  ::close(descriptor);
+  if (code != 0) fail("write", path, code);
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -44,6 +58,11 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file_atomic(const std::filesystem::path& path, std::string_view content) {
+  std::error_code status;
+  if (std::filesystem::exists(path, status) && !std::filesystem::is_regular_file(path, status)) {
+    write_special(path, content);
+    return;
+  }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
