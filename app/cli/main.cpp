@@ -47,6 +47,10 @@ int main(int argc, char** argv) {
   try {
     require_known_command(program, argc, argv);
     program.parse(argc, argv);
+    // What could not be printed is lost: a full disk or a closed file behind standard output.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return report("", "standard output could not be written", kEnvironmentError);
+    }
     return kOk;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help

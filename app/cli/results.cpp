@@ -28,7 +28,8 @@ void run_results(const ResultsOptions& options) {
   if (!options.id.empty()) return deliver({store.get(options.id)}, options.json);
   const std::vector<record::Result> results = store.list(options.filter);
   if (options.json.given) return deliver_json(results, options.json);
-  std::fputs(console_list(results).c_str(), stdout);
+  const bool filtered = !options.filter.kind.empty() || !options.filter.workload.empty();
+  std::fputs(results.empty() && filtered ? "no result matches\n" : console_list(results).c_str(), stdout);
 }
 
 }  // namespace

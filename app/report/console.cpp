@@ -111,10 +111,10 @@ std::string console_text(const record::Result& result) {
 std::string console_list(const std::vector<record::Result>& results) {
   if (results.empty()) return "no results yet; `headway bench mlp` makes one\n";
   std::string out =
-      fmt::format("{:<30}{:<8}{:<15}{:>8}{:>10}{:>8}\n", "id", "kind", "workload", "step ms", "items/s", "MFU");
+      fmt::format("{:<32}{:<8}{:<13}{:>8}{:>10}{:>8}\n", "id", "kind", "workload", "step ms", "items/s", "MFU");
   for (const record::Result& result : results) {
     const record::Metrics& metrics = result.metrics;
-    out += fmt::format("{:<30}{:<8}{:<15}{:>8}{:>10}{:>8}\n", result.id, result.kind, result.workload.substr(0, 14),
+    out += fmt::format("{:<32}{:<8}{:<13}{:>8}{:>10}{:>8}\n", result.id, result.kind, result.workload.substr(0, 12),
                        metrics.step_ms ? fmt::format("{:.2f}", metrics.step_ms->p50) : "",
                        metrics.items_per_s ? format_si(*metrics.items_per_s) : "",
                        metrics.mfu ? fmt::format("{:.1f} %", *metrics.mfu * 100) : "");

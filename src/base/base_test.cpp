@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <vector>
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/rng.h"
 #include "base/shape.h"
 #include "base/statistics.h"
@@ -65,6 +67,20 @@ TEST(Text, NearestNameIsFoundOrNot) {
   EXPECT_EQ(nearest("step", names), "steps");
   EXPECT_EQ(nearest("precison", names), "precision");
   EXPECT_EQ(nearest("zzzzzzzz", names), "");
+}
+
+// Would fail if the write renamed a file over what is no regular file.
+TEST(File, ADeviceIsWrittenToAndNotReplaced) {
+  const auto folder = std::filesystem::temp_directory_path() / "headway_file_test";
+  std::filesystem::create_directories(folder);
+  std::filesystem::remove(folder / "null");
+  std::filesystem::create_symlink("/dev/null", folder / "null");
+  EXPECT_NO_THROW(write_file_atomic(folder / "null", "text"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "null"));
+  EXPECT_THROW(write_file_atomic(folder, "text"), EnvironmentError);
+  write_file_atomic(folder / "file", "text");
+  EXPECT_EQ(read_file(folder / "file"), "text");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Error, CheckNamesPlaceAndValues) {

@@ -162,6 +162,7 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor)
     return UserError(fmt::format("{}: damaged checkpoint: {}; remove {} to go on from an older one", file.string(), why,
                                  checkpoint.string()));
   };
+  if (!fs::exists(index_path)) throw damaged(index_path, "it is missing");
   const json index = json::parse(read_file(index_path), nullptr, false);
   if (!index.is_object()) throw damaged(index_path, "no JSON object");
   LoadedCheckpoint loaded;
@@ -179,7 +180,13 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor)
     throw damaged(index_path, error.what());
   }
   for (const auto& [name, role] : {std::pair{kModelFile, graph::Role::kParameter}, {kStateFile, graph::Role::kState}}) {
-    const SafetensorsFile file(checkpoint / name);
+    const SafetensorsFile file = [&, file_name = name] {
+      try {
+        return SafetensorsFile(checkpoint / file_name);
+      } catch (const UserError& error) {
+        throw damaged(checkpoint / file_name, error.what());
+      }
+    }();
     const auto known = files.find(name);
     if (known == files.end() || known->second != file.crc()) throw damaged(checkpoint / name, "wrong checksum");
     fill(executor, role, file);

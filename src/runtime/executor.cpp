@@ -44,7 +44,7 @@ Executor::Executor(schedule::Schedule schedule, PreparedKernels kernels, backend
   owned_ = device_.allocate(schedule_.arena());
   arena_ = owned_->data();
   step_base_ = arena_ + schedule_.persistent.value;
-  shared_ = 0;
+  own_ = arena_;
   bind();
 }
 
@@ -67,10 +67,13 @@ Executor::Executor(schedule::Schedule schedule, PreparedKernels kernels, backend
   shared_ = (shared_ + 63) / 64 * 64;
   const std::int64_t own = schedule_.persistent.value - shared_ + schedule_.slot_size.value * schedule_.slots;
   const std::int64_t room = owner.schedule_.arena().value - owner.schedule_.persistent.value;
-  HEADWAY_CHECK(own <= room, fmt::format("needs {} bytes beside the parameters, the owner has {}", own, room));
   arena_ = owner.arena_;
-  moved_ = owner.schedule_.persistent.value - shared_;
-  step_base_ = arena_ + owner.schedule_.persistent.value + (schedule_.persistent.value - shared_);
+  own_ = arena_ + owner.schedule_.persistent.value;
+  if (own > room) {
+    owned_ = device_.allocate(Bytes(own));
+    own_ = owned_->data();
+  }
+  step_base_ = own_ + (schedule_.persistent.value - shared_);
   bind();
 }
 
@@ -80,7 +83,7 @@ std::byte* Executor::address(schedule::BufferId buffer, std::int64_t slot) const
   const schedule::Buffer& place = schedule_.buffers.at(static_cast<std::size_t>(buffer));
   if (place.region == schedule::Region::kStep)
     return step_base_ + slot * schedule_.slot_size.value + place.offset.value;
-  return arena_ + place.offset.value + (place.offset.value >= shared_ ? moved_ : 0);
+  return place.offset.value < shared_ ? arena_ + place.offset.value : own_ + (place.offset.value - shared_);
 }
 
 void Executor::bind() {

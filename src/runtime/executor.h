@@ -27,7 +27,8 @@ class Executor {
 
   // A second program over the first one's memory (an evaluation beside training): its parameters must be the first
   // persistent buffers of both, at equal offsets (InternalError otherwise); the rest of its persistent region and its
-  // slot are laid over the other's slot, so both must not be in the middle of a step. The arena must be large enough.
+  // slot are laid over the other's slot, so both must not be in the middle of a step. Where that has no room (a tiny
+  // model) it gets memory of its own.
   Executor(schedule::Schedule schedule, PreparedKernels kernels, backend::Device& device, Executor& owner);
   ~Executor();
   Executor(const Executor&) = delete;

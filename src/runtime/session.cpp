@@ -15,6 +15,9 @@
 namespace headway::runtime {
 namespace {
 
+// Every value before the loss is finite, so the loss can only be so for a label that is no class.
+constexpr const char* kLabelOutOfRange = "the loss alone: a label is outside the model's classes";
+
 schedule::Schedule make_schedule(graph::Graph graph, const PreparedKernels& kernels, std::int64_t micro_batches) {
   schedule::Schedule schedule =
       schedule::build_schedule(std::move(graph), {.micro_batches = micro_batches, .workspace = kernels.workspace()});
@@ -154,7 +157,9 @@ std::string TrainingSession::explain_non_finite(const data::Batch& batch, std::i
   for (const schedule::Item& item : schedule.programs[0].items) {
     if (schedule.segments[static_cast<std::size_t>(item.segment)].phase != graph::Phase::kForward) continue;
     write_micro_batch(batch, step, item.micro_batch);
-    if (const std::string first = executor_->first_non_finite(item); !first.empty()) return first;
+    const std::string first = executor_->first_non_finite(item);
+    if (first.starts_with("cross_entropy")) return kLabelOutOfRange;
+    if (!first.empty()) return first;
   }
   return "loss";
 }

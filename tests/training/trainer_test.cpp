@@ -45,6 +45,13 @@ TEST(Trainer, EvaluationIsExactForAnyNumberOfSamples) {
   }
 }
 
+// Classifiers so small that the evaluation does not fit over the training step's memory.
+TEST(Trainer, EvaluationOfATinyModelGetsMemoryOfItsOwn) {
+  SmallModel tiny = small_models(30)[1];
+  for (const char* key : {"conv1", "conv2", "conv3", "hidden"}) tiny.config.set(key, "1");
+  EXPECT_EQ(train(tiny, "steps: 3, evaluate: {every: 1, batches: 0}", 11).evaluations.size(), 3U);
+}
+
 TEST(Trainer, EvaluationLeavesTrainingAlone) {
   const SmallModel model = small_models(30)[2];
   EXPECT_EQ(train(model, "steps: 6, evaluate: {every: 2, batches: 0}", 11).losses, train(model, "steps: 6").losses);
