@@ -64,7 +64,7 @@ class Executor {
   std::byte* arena_ = nullptr;
   std::byte* step_base_ = nullptr;
   std::int64_t shared_ = 0;                    // persistent offsets below this are the owner's, at the owner's place
-  std::int64_t moved_ = 0;                     // persistent offsets from shared_ on are moved by this
+  std::byte* own_ = nullptr;                   // where persistent offsets from shared_ on begin
   std::vector<std::vector<Launch>> launches_;  // by segment * slots + slot
   trace::Timeline* timeline_ = nullptr;
 };
