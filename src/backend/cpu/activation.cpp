@@ -62,34 +62,17 @@ void ActivationGrad(graph::Activation kind, const float* dy, const float* saved,
   });
 }
 
-// kRows rows at once, so that the column sums are loaded and stored once for all of them.
-template <int kRows, class Function>
-void grad_row_group(Function function, const float* dy, const float* saved, float* dx, std::int64_t columns,
-                    float* sums) {
-  for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
-    FloatVector given[kRows], gradients[kRows];
-    for (int row = 0; row < kRows; ++row) {
-      given[row] = at.load(saved + row * columns + j);
-      gradients[row] = at.load(dy + row * columns + j);
-    }
-    for (int row = 0; row < kRows; ++row) gradients[row] = function.gradient(given[row], gradients[row]);
-    for (int row = 0; row < kRows; ++row) at.store(gradients[row], dx + row * columns + j);
-    at.store(hn::Add(at.load(sums + j), sum_of_group<kRows>(gradients)), sums + j);
-  });
-}
-
 void ActivationGradRows(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t rows,
                         std::int64_t columns, float* sums) {
   std::fill(sums, sums + columns, 0.0F);
   with_activation(kind, [&](auto function) HWY_ATTR {
-    std::int64_t row = 0;
-    for (; row + 4 <= rows; row += 4) {
-      const std::int64_t offset = row * columns;
-      grad_row_group<4>(function, dy + offset, saved + offset, dx + offset, columns, sums);
-    }
-    for (; row < rows; ++row) {
-      const std::int64_t offset = row * columns;
-      grad_row_group<1>(function, dy + offset, saved + offset, dx + offset, columns, sums);
+    for (std::int64_t row = 0; row < rows; ++row, dy += columns, saved += columns, dx += columns) {
+      for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+        const FloatVector gradient = function.gradient(at.load(saved + j), at.load(dy + j));
+        const FloatVector sum = hn::Add(at.load(sums + j), gradient);
+        at.store(gradient, dx + j);
+        at.store(sum, sums + j);
+      });
     }
   });
 }
@@ -139,7 +122,7 @@ std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request)
   }
   // Stage 0: dx of a block of rows and its column sums; stage 1: the sums of all blocks, in order.
   const std::int64_t columns = shape[-1];
-  const Grid rows = grid_of(shape.rows(), 12 * columns, 4), blocks = {columns, 256};
+  const Grid rows = grid_of(shape.rows(), 12 * columns), blocks = {columns, 256};
   const Bytes workspace(4 * rows.tiles() * columns);
   return tile_kernel({rows.tiles(), blocks.tiles()}, workspace,
                      [=](std::size_t stage, std::int64_t tile, const KernelArgs& args) {

@@ -48,16 +48,6 @@ void MultiplyRows(const float* a, const float* b, float* y, std::int64_t rows, s
   combine_rows(Times(), a, b, y, rows, n);
 }
 
-// kRows rows at once, so that the sums are loaded and stored once for all of them.
-template <int kRows>
-void add_row_group(const float* x, std::int64_t stride, std::int64_t columns, float* sums) {
-  for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
-    FloatVector rows[kRows];
-    for (int row = 0; row < kRows; ++row) rows[row] = at.load(x + row * stride + j);
-    at.store(hn::Add(at.load(sums + j), sum_of_group<kRows>(rows)), sums + j);
-  });
-}
-
 // sums = the column sums of a block of rows, `stride` apart; memory is read row after row.
 void SumRows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
   if (columns == 1 && stride == 1) {
@@ -65,9 +55,19 @@ void SumRows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_
     return;
   }
   std::fill(sums, sums + columns, 0.0F);
+  // Four rows at once, so that the sums are loaded and stored once for all of them.
   std::int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) add_row_group<4>(x + row * stride, stride, columns, sums);
-  for (; row < rows; ++row) add_row_group<1>(x + row * stride, stride, columns, sums);
+  for (; row + 4 <= rows; row += 4, x += 4 * stride) {
+    for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
+      const FloatVector first = hn::Add(at.load(x + j), at.load(x + stride + j));
+      const FloatVector second = hn::Add(at.load(x + 2 * stride + j), at.load(x + 3 * stride + j));
+      at.store(hn::Add(at.load(sums + j), hn::Add(first, second)), sums + j);
+    });
+  }
+  for (; row < rows; ++row, x += stride) {
+    for_each_vector(columns, [&](auto at, std::int64_t j)
+                                 HWY_ATTR { at.store(hn::Add(at.load(sums + j), at.load(x + j)), sums + j); });
+  }
 }
 
 }  // namespace

@@ -18,14 +18,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 
-// exp. x = n ln 2 + r with n the nearest whole number, so |r| <= ln(2) / 2; exp(x) = 2^n exp(r).
-// Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits, from where a shift makes it the exponent:
-// of 2^(n-1), so that n = 128 still fits; the last addition doubles.
-HWY_INLINE FloatVector exp_of(FloatVector x) {
+// exp(x) / 2 for -87.5 <= x <= 89. x = n ln 2 + r with n the nearest whole number, so |r| <= ln(2) / 2;
+// exp(x) = 2^n exp(r). Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits, from where a shift
+// makes it the exponent: of 2^(n-1), so that n = 128 still fits.
+HWY_INLINE FloatVector half_exp_in_range(FloatVector x) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> di;
-  // x last: x86 gives the second operand when one is NaN.
-  x = hn::Min(splat(89.0F), hn::Max(splat(-87.5F), x));
   const FloatVector magic = splat(12582912.0F + 126.0F);
   const FloatVector shifted = hn::MulAdd(x, splat(1.44269504F), magic);
   const FloatVector n = hn::Sub(shifted, magic);
@@ -39,27 +37,36 @@ HWY_INLINE FloatVector exp_of(FloatVector x) {
   p = hn::MulAdd(p, r, splat(5.0000001201e-1F));
   p = hn::MulAdd(p, hn::Mul(r, r), r);
   p = hn::Add(p, splat(1.0F));
-  const FloatVector half = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-  const FloatVector result = hn::Mul(p, half);
-  return hn::Add(result, result);
+  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+}
+
+// In Max and Min x is the second operand, which x86 gives back when one is NaN.
+HWY_INLINE FloatVector exp_of(FloatVector x) {
+  const FloatVector half = half_exp_in_range(hn::Min(splat(89.0F), hn::Max(splat(-87.5F), x)));
+  return hn::Add(half, half);
+}
+
+// exp(x) / 2 for x <= 0.
+HWY_INLINE FloatVector half_exp_of_negative(FloatVector x) {
+  return half_exp_in_range(hn::Max(splat(-87.5F), x));
 }
 
 // The upper tail of the normal distribution, 1 - Phi(x) for x >= 0, as exp(-x q(x)) / 2: no cancellation and no
 // division. q(x) = -ln(2 (1 - Phi(x))) / x has no singularity; its polynomial was fitted on [0, 6.5] by iteratively
 // reweighted least squares (Lawson 1961) at 500 Chebyshev points in f64 against 40-digit values, to 2e-9 of Phi. Its
-// last coefficient is positive, so beyond that range, where the tail is under 1e-10, it only falls to 0 the faster.
+// leading coefficient is positive, so beyond that range, where the tail is under 1e-10, it falls to 0 only the faster.
 HWY_INLINE FloatVector tail_of(FloatVector x) {
-  FloatVector q = splat(2.157509904e-08F);
-  q = hn::MulAdd(q, x, splat(-6.400042594e-07F));
-  q = hn::MulAdd(q, x, splat(8.085014997e-06F));
-  q = hn::MulAdd(q, x, splat(-5.559430792e-05F));
-  q = hn::MulAdd(q, x, splat(2.013277699e-04F));
-  q = hn::MulAdd(q, x, splat(-1.147902549e-05F));
-  q = hn::MulAdd(q, x, splat(-4.806560930e-03F));
-  q = hn::MulAdd(q, x, splat(3.634714708e-02F));
-  q = hn::MulAdd(q, x, splat(3.183074296e-01F));
-  q = hn::MulAdd(q, x, splat(7.978847622e-01F));
-  return hn::Mul(splat(0.5F), exp_of(hn::Neg(hn::Mul(q, x))));
+  FloatVector minus_q = splat(-2.157509904e-08F);
+  minus_q = hn::MulAdd(minus_q, x, splat(6.400042594e-07F));
+  minus_q = hn::MulAdd(minus_q, x, splat(-8.085014997e-06F));
+  minus_q = hn::MulAdd(minus_q, x, splat(5.559430792e-05F));
+  minus_q = hn::MulAdd(minus_q, x, splat(-2.013277699e-04F));
+  minus_q = hn::MulAdd(minus_q, x, splat(1.147902549e-05F));
+  minus_q = hn::MulAdd(minus_q, x, splat(4.806560930e-03F));
+  minus_q = hn::MulAdd(minus_q, x, splat(-3.634714708e-02F));
+  minus_q = hn::MulAdd(minus_q, x, splat(-3.183074296e-01F));
+  minus_q = hn::MulAdd(minus_q, x, splat(-7.978847622e-01F));
+  return half_exp_of_negative(hn::Mul(minus_q, x));
 }
 
 // The normal distribution Phi(x).
@@ -111,7 +118,8 @@ struct Relu {
 struct GeluErf {
   static HWY_INLINE FloatVector value(FloatVector x) { return hn::Mul(x, normal_of(x)); }
   static HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) {
-    const FloatVector density = hn::Mul(exp_of(hn::Mul(hn::Mul(x, x), splat(-0.5F))), splat(0.398942280F));
+    const FloatVector half_bell = half_exp_of_negative(hn::Mul(hn::Mul(x, x), splat(-0.5F)));
+    const FloatVector density = hn::Mul(half_bell, splat(0.797884561F));
     return hn::Mul(dy, hn::MulAdd(x, density, normal_of(x)));
   }
 };

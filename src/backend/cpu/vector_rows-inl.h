@@ -169,14 +169,6 @@ HWY_INLINE float max_over(const float* x, std::int64_t n) {
   return hn::GetLane(hn::MaxOfLanes(FloatTag(), hn::Max(max0, max1)));
 }
 
-// Pairwise sum of four vectors, or the one.
-template <int kCount>
-HWY_INLINE FloatVector sum_of_group(const FloatVector* v) {
-  static_assert(kCount == 1 || kCount == 4);
-  if constexpr (kCount == 1) return v[0];
-  return hn::Add(hn::Add(v[0], v[1]), hn::Add(v[2], v[3]));
-}
-
 // sums[j] = the sum over rows of x[row * stride + j], in row order.
 HWY_INLINE void sum_rows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
   std::int64_t j = 0;
