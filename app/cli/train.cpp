@@ -22,7 +22,7 @@ void add_train(CLI::App& program) {
       ->type_name("FILE");
   command->add_option("--cluster", options->cluster_file, "Cluster file to predict with (default: the probe's)")
       ->type_name("FILE");
-  command->add_option("--timeline", options->timeline, "Spans of the last steps, for Perfetto")->type_name("FILE");
+  command->add_option("--timeline", options->timeline, "Spans of ten warm steps, for Perfetto")->type_name("FILE");
   add_threads(*command, options->threads);
   add_without_pass(*command, options->without_passes);
   add_set(*command, options->overrides);

@@ -80,7 +80,8 @@ void fill_figures(record::Result& result, const StepFigures& figures, const sche
   } else if (cluster == nullptr) {
     result.notes.emplace_back("no prediction and no MFU: this machine was not measured yet; `headway probe` does it");
   }
-  if (predicted || figures.timeline != nullptr) {
+  // A measured result without spans has no breakdown: predicted figures never stand in the measured column.
+  if (figures.timeline != nullptr || (predicted && figures.seconds.empty())) {
     result.breakdown = make_breakdown(schedule, figures.timeline, figures.traced_steps,
                                       predicted ? &*predicted : nullptr, costs ? &*costs : nullptr);
   }

@@ -12,6 +12,8 @@
 namespace headway::runtime {
 namespace {
 
+constexpr std::int64_t kColdSteps = 3;  // not recorded: caches and pages are cold
+
 // What a valid run file may ask and this version does not do yet is refused by name, never ignored.
 void require_supported(const record::Run& run) {
   const auto refuse = [&](bool asked, const std::string& key, const std::string& what) {
@@ -154,7 +156,10 @@ TrainingReport Trainer::train() {
   const std::int64_t evaluate_every = run.train.evaluate.every, save_every = run.train.checkpoint.every;
   bool stop = false;
   while (report.steps < report.total_steps && !stop) {
-    const bool recorded = options_.timeline != nullptr && report.total_steps - report.steps <= options_.timeline_steps;
+    // Early steps, past the first cold ones: a run may stop at a target at any later time.
+    const std::int64_t done = report.steps - report.first_step;
+    const bool recorded =
+        options_.timeline != nullptr && done >= kColdSteps && report.traced_steps < options_.timeline_steps;
     session_.executor().record(recorded ? options_.timeline : nullptr);
     const Seconds begin = now();
     const data::Batch& batch = loader.next();

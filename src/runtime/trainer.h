@@ -24,7 +24,7 @@ struct TrainerOptions {
   std::optional<std::filesystem::path> save_init = {};  // where to write the initial parameters
   std::vector<std::string> without_passes = {};
   std::vector<int> loader_cpus = {};    // where the prefetch thread may run
-  trace::Timeline* timeline = nullptr;  // gets the spans of the last `timeline_steps` steps
+  trace::Timeline* timeline = nullptr;  // gets the spans of the first `timeline_steps` warm steps
   std::int64_t timeline_steps = 10;
   Progress* progress = nullptr;
 };

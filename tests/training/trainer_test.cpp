@@ -83,9 +83,9 @@ TEST(Trainer, RefusesWhatItCannotDo) {
   EXPECT_THROW(train(small_models(30)[0], "accumulate: 3"), UserError);
 }
 
-TEST(Trainer, RecordsTheLastStepsAsATimeline) {
+TEST(Trainer, RecordsWarmStepsAsATimeline) {
   trace::Timeline timeline;
-  const runtime::TrainingReport report = train(small_models(30)[0], "steps: 12", 0, &timeline);
+  const runtime::TrainingReport report = train(small_models(30)[0], "steps: 40", 0, &timeline);
   EXPECT_EQ(report.traced_steps, 10);
   EXPECT_EQ(timeline.spans.size() % 10, 0U);
   EXPECT_GT(timeline.length().value, 0);
