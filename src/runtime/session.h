@@ -28,7 +28,7 @@ struct SessionOptions {
   std::vector<std::string> without_passes = {};
 };
 
-// Seconds, samples and loss of one step.
+// What one training step gave.
 struct StepOutcome {
   double loss = 0;                  // mean over the micro-batches
   std::optional<double> grad_norm;  // before clipping, when clipping is on
