@@ -44,7 +44,7 @@ std::map<std::string, Curve> curves_of(const std::map<std::string, std::vector<P
   for (const auto& [key, points] : all) {
     std::vector<std::pair<std::vector<double>, double>> converted;
     for (const Point& point : points) converted.push_back(convert(point));
-    curves.emplace(key, Curve(std::move(converted)));
+    curves.emplace(key, Curve(converted));
   }
   return curves;
 }
@@ -55,7 +55,7 @@ Curve bandwidth_of(const cluster::DeviceKind& device) {
   for (const cluster::BandwidthPoint& point : device.bandwidth) {
     points.push_back({{real(point.working_set.value)}, point.rate.value});
   }
-  return Curve(std::move(points));
+  return Curve(points);
 }
 
 // A curve by key, or by the key without its last words: "f32.linear.relu" -> "f32.linear".
