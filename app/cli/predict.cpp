@@ -34,11 +34,19 @@ void run_predict(const PredictOptions& options) {
                     default_cluster_file().string()));
   }
   const models::Model model = models::build_model(run.model, run.data.batch, true);
+  // What `train` would refuse is refused here too; data that is not on this machine is no obstacle to a prediction.
+  std::string unchecked;
+  try {
+    static_cast<void>(open_data(run, model));
+  } catch (const EnvironmentError& error) {
+    unchecked = fmt::format("the data was not checked: {}", error.what());
+  }
   const auto device = backend::open_cpu_device(options.threads);
   const schedule::Schedule schedule =
       runtime::plan_training(forward_builder(run), runtime::session_options(run, options.without_passes), *device);
   record::Result result = new_result("predict", workload_name(options.run), *device);
   fill_figures(result, {}, schedule, model, run.data.batch, &*cluster);
+  if (!unchecked.empty()) result.notes.push_back(unchecked);
   if (!options.timeline.empty()) {
     const auto predicted = predict(schedule, &*cluster);
     write_file_atomic(options.timeline, trace::to_chrome_json({&*predicted}));

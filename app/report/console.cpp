@@ -16,6 +16,17 @@ std::string difference(double predicted, double measured) {
   return measured > 0 ? fmt::format("{:+.1f} %", (predicted / measured - 1) * 100) : "";
 }
 
+// Four digits, aligned numbers read faster than exact ones.
+std::string milliseconds(double ms) {
+  const int decimals = ms >= 1000 ? 0 : ms >= 100 ? 1 : ms >= 1 ? 2 : 4;
+  return fmt::format("{:.{}f}", ms, decimals);
+}
+
+// Thousandths, as long as the column has room for them.
+std::string column_ms(double ms) {
+  return fmt::format("{:.{}f}", ms, ms >= 10000 ? 0 : 3);
+}
+
 std::string headline(const record::Result& result) {
   const std::string name = result.workload.empty() ? result.kind : result.workload;
   return fmt::format("{}  {} {}  {} thread{} of {}\n", name, result.kind, result.precision, result.threads,
@@ -27,11 +38,12 @@ std::string step_rows(const record::Result& result) {
   std::string out;
   if (metrics.step_ms) {
     const record::StepTime& step = *metrics.step_ms;
-    out += row("step", fmt::format("{:.2f} ms   (p10 {:.2f}, p90 {:.2f}, p99 {:.2f}; {} steps, {})", step.p50, step.p10,
-                                   step.p90, step.p99, step.n, step.stop));
+    out += row("step", fmt::format("{} ms   (p10 {}, p90 {}, p99 {}; {} steps, {})", milliseconds(step.p50),
+                                   milliseconds(step.p10), milliseconds(step.p90), milliseconds(step.p99), step.n,
+                                   step.stop));
   }
   if (metrics.predicted_step_ms) {
-    std::string text = fmt::format("{:.2f} ms", *metrics.predicted_step_ms);
+    std::string text = milliseconds(*metrics.predicted_step_ms) + " ms";
     if (metrics.step_ms) text += fmt::format("   ({})", difference(*metrics.predicted_step_ms, metrics.step_ms->p50));
     out += row("predicted", text);
   }
@@ -92,11 +104,11 @@ std::string breakdown_table(const record::Result& result) {
                           : fmt::format("{:.1f} GB/s", op.bytes / op.ms * 1e-6);
     }
     const bool both = measured && op.predicted_ms;
-    out += fmt::format("  {:<20}{:>9.3f}{:>6.1f} %{:>11}{:>9}{:>10}  {}\n", op.op, op.ms, op.share * 100,
-                       both ? fmt::format("{:.3f}", *op.predicted_ms) : "",
+    out += fmt::format("  {:<20}{:>9}{:>6.1f} %{:>11}{:>9}{:>10}  {}\n", op.op, column_ms(op.ms), op.share * 100,
+                       both ? column_ms(*op.predicted_ms) : "",
                        both ? difference(*op.predicted_ms, op.ms) : "", rate, op.bound);
   }
-  if (rest > 0) out += fmt::format("  {:<20}{:>9.3f}\n", "(others)", rest);
+  if (rest > 0) out += fmt::format("  {:<20}{:>9}\n", "(others)", column_ms(rest));
   return out;
 }
 
@@ -115,7 +127,7 @@ std::string console_list(const std::vector<record::Result>& results) {
   for (const record::Result& result : results) {
     const record::Metrics& metrics = result.metrics;
     out += fmt::format("{:<32}{:<8}{:<13}{:>8}{:>10}{:>8}\n", result.id, result.kind, result.workload.substr(0, 12),
-                       metrics.step_ms ? fmt::format("{:.2f}", metrics.step_ms->p50) : "",
+                       metrics.step_ms ? milliseconds(metrics.step_ms->p50) : "",
                        metrics.items_per_s ? format_si(*metrics.items_per_s) : "",
                        metrics.mfu ? fmt::format("{:.1f} %", *metrics.mfu * 100) : "");
   }

@@ -1,11 +1,13 @@
 #include "base/environment.h"
 
+#include <malloc.h>
 #include <pwd.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace headway {
 
@@ -42,9 +44,19 @@ Bytes physical_memory() {
 }
 
 Bytes peak_resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::int64_t kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return Bytes(kilobytes * 1024);
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return Bytes(static_cast<std::int64_t>(usage.ru_maxrss) * 1024);
+}
+
+void forget_peak_resident() {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << 5;
 }
 
 }  // namespace headway

@@ -24,7 +24,10 @@ std::vector<int> allowed_cpus();
 // Memory of the machine.
 Bytes physical_memory();
 
-// Largest resident set of this process so far.
+// Largest resident set of this process so far, or since it was last forgotten.
 Bytes peak_resident_bytes();
+
+// Gives free heap memory back and lets the peak begin anew, where the kernel allows it; else it stays what it was.
+void forget_peak_resident();
 
 }  // namespace headway

@@ -20,6 +20,9 @@ using Names = std::vector<std::string>;
 
 constexpr const char* kSchema = "headway.cluster/1";
 
+// Beyond these a figure is a slip of the pen: a thousand times what the fastest device of 2026 has.
+constexpr double kMostFlops = 1e19, kMostBandwidth = 1e17, kMostSeconds = 1e6;
+
 // A YAML node with what a message about it has to name.
 class Item {
  public:
@@ -35,7 +38,7 @@ class Item {
     return node_.Scalar();
   }
 
-  double number() const {
+  double number(double most) const {
     const std::string text = scalar("a number");
     double value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,6 +47,7 @@ class Item {
     }
     if (code != std::errc() || !std::isfinite(value)) fail(fmt::format("'{}' is not a finite number", text));
     if (value <= 0) fail(fmt::format("'{}' is not positive", text));
+    if (value > most) fail(fmt::format("'{}' is larger than any device has; at most {:g}", text, most));
     return value;
   }
 
@@ -143,19 +147,19 @@ DType read_dtype(const Item& item, const std::string& name) {
 
 void read_point(const Item& item, OpPoint& point) {
   const std::vector<Item> row = item.row(2);
-  point = {Bytes(row[0].whole()), Seconds(row[1].number())};
+  point = {Bytes(row[0].whole()), Seconds(row[1].number(kMostSeconds))};
 }
 void read_point(const Item& item, BandwidthPoint& point) {
   const std::vector<Item> row = item.row(2);
-  point = {Bytes(row[0].whole()), BytesPerSecond(row[1].number())};
+  point = {Bytes(row[0].whole()), BytesPerSecond(row[1].number(kMostBandwidth))};
 }
 void read_point(const Item& item, GemmPoint& point) {
   const std::vector<Item> row = item.row(4);
-  point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number())};
+  point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number(kMostFlops))};
 }
 void read_point(const Item& item, AttentionPoint& point) {
   const std::vector<Item> row = item.row(4);
-  point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number())};
+  point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number(kMostFlops))};
 }
 void read_point(const Item& item, ConvPoint& point) {
   const std::vector<Item> row = item.row(7);
@@ -165,7 +169,7 @@ void read_point(const Item& item, ConvPoint& point) {
            row[3].whole(),
            row[4].whole(),
            row[5].whole(),
-           FlopsPerSecond(row[6].number())};
+           FlopsPerSecond(row[6].number(kMostFlops))};
 }
 
 // What a point was measured at; a second value for it would be a contradiction.
@@ -223,9 +227,9 @@ DeviceKind read_device(const Item& item) {
   device.model = section.at("model").text();
   device.threads = static_cast<int>(section.at("threads").whole(1 << 20));
   device.memory = Bytes(section.at("memory_bytes").whole());
-  device.launch_overhead = Seconds(section.at("launch_overhead_s").number());
+  device.launch_overhead = Seconds(section.at("launch_overhead_s").number(kMostSeconds));
   for (const auto& [key, child] : section.at("peak_flops").entries()) {
-    device.peak[read_dtype(child, key)] = FlopsPerSecond(child.number());
+    device.peak[read_dtype(child, key)] = FlopsPerSecond(child.number(kMostFlops));
   }
   if (!device.peak.contains(DType::kF32)) section.at("peak_flops").fail("'f32' is missing");
   device.bandwidth = read_points<BandwidthPoint>(section.at("bandwidth"));
@@ -244,7 +248,9 @@ Cluster read_cluster(const Item& root) {
                              child.text(), kSchema));
     }
   }
-  const Section section(root, {"schema", "name", "measured", "devices"}, {});
+  // The last key, so that a file cut anywhere lacks it.
+  const Section section(root, {"schema", "name", "measured", "devices", "complete"}, {});
+  if (section.at("complete").text() != "true") section.at("complete").fail("is not true; measure again");
   Cluster cluster{section.at("name").text(), section.at("measured").text(), {}};
   std::set<std::string> names;
   for (const Item& item : section.at("devices").list()) {

@@ -74,7 +74,7 @@ std::string to_yaml(const Cluster& cluster) {
   std::string text = fmt::format("schema: headway.cluster/1\nname: {}\nmeasured: {}\ndevices:\n", quoted(cluster.name),
                                  quoted(cluster.measured));
   for (const DeviceKind& device : cluster.devices) text += device_text(device);
-  return text;
+  return text + "complete: true\n";
 }
 
 }  // namespace headway::cluster

@@ -195,6 +195,12 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor)
 }
 
 void save_parameters(const fs::path& path, Executor& executor) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error) {
+    throw EnvironmentError(
+        fmt::format("cannot create the folder {}: {}", path.parent_path().string(), error.message()));
+  }
   write_safetensors(path, tensors_of(executor, graph::Role::kParameter), {{"format", "pt"}});
 }
 
