@@ -38,9 +38,9 @@ std::string step_rows(const record::Result& result) {
   std::string out;
   if (metrics.step_ms) {
     const record::StepTime& step = *metrics.step_ms;
-    out += row("step", fmt::format("{} ms   (p10 {}, p90 {}, p99 {}; {} steps, {})", milliseconds(step.p50),
-                                   milliseconds(step.p10), milliseconds(step.p90), milliseconds(step.p99), step.n,
-                                   step.stop));
+    out += row("step",
+               fmt::format("{} ms   (p10 {}, p90 {}, p99 {}; {} steps, {})", milliseconds(step.p50),
+                           milliseconds(step.p10), milliseconds(step.p90), milliseconds(step.p99), step.n, step.stop));
   }
   if (metrics.predicted_step_ms) {
     std::string text = milliseconds(*metrics.predicted_step_ms) + " ms";
@@ -105,8 +105,8 @@ std::string breakdown_table(const record::Result& result) {
     }
     const bool both = measured && op.predicted_ms;
     out += fmt::format("  {:<20}{:>9}{:>6.1f} %{:>11}{:>9}{:>10}  {}\n", op.op, column_ms(op.ms), op.share * 100,
-                       both ? column_ms(*op.predicted_ms) : "",
-                       both ? difference(*op.predicted_ms, op.ms) : "", rate, op.bound);
+                       both ? column_ms(*op.predicted_ms) : "", both ? difference(*op.predicted_ms, op.ms) : "", rate,
+                       op.bound);
   }
   if (rest > 0) out += fmt::format("  {:<20}{:>9}\n", "(others)", column_ms(rest));
   return out;
