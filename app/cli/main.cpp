@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   add_bench(program);
   add_predict(program);
   add_results(program);
+  add_compare(program);
   try {
     require_known_command(program, argc, argv);
     program.parse(argc, argv);

@@ -39,8 +39,8 @@ void add_results(CLI::App& program) {
   CLI::App* command = program.add_subcommand("results", "List stored results, or show one");
   command->footer("Example: headway results --workload gpt\n         headway results 20260102");
   command->add_option("ID", options->id, "A result's id or its unique beginning");
-  command->add_option("--kind", options->filter.kind, "Only results of this command: bench, train, predict")
-      ->check(CLI::IsMember({"bench", "train", "predict"}));
+  command->add_option("--kind", options->filter.kind, "Only results of this kind: bench, train, predict, to_target")
+      ->check(CLI::IsMember({"bench", "train", "predict", "to_target"}));
   command->add_option("--workload", options->filter.workload, "Only results of this workload");
   command->add_option("--limit", options->filter.limit, "At most this many; 0: all")
       ->check(CLI::Range(0, 1000000000))

@@ -68,6 +68,9 @@ std::string training_rows(const record::Metrics& metrics) {
     if (metrics.valid_accuracy) text += fmt::format("   accuracy {:.2f} %", *metrics.valid_accuracy * 100);
     out += row("loss", text);
   }
+  if (metrics.loss_difference) {
+    out += row("losses", fmt::format("the first 20 equal PyTorch's to {:.1e}", *metrics.loss_difference));
+  }
   if (metrics.steps && metrics.epochs) {
     out += row("trained", fmt::format("{} steps, {:.3g} epochs", *metrics.steps, *metrics.epochs));
   }
@@ -112,10 +115,34 @@ std::string breakdown_table(const record::Result& result) {
   return out;
 }
 
+std::string peer_table(const record::Result& result) {
+  if (result.peers.empty()) return "";
+  std::string out = fmt::format("  {:<30}{:>10}{:>9}   {}\n", "peer", "ms", "ratio", "interval over the rounds");
+  for (const record::PeerRow& peer : result.peers) {
+    out += fmt::format("  {:<30}{:>10}{:>9.2f}   {:.2f} to {:.2f}\n", peer.peer, milliseconds(peer.ms), peer.ratio,
+                       peer.low, peer.high);
+  }
+  return out;
+}
+
+// Counts of a step, where the machine gave them.
+std::string meter_row(const record::Metrics& metrics) {
+  std::string text;
+  const auto append = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+  if (metrics.instructions_per_step) append(format_si(*metrics.instructions_per_step) + " instructions");
+  if (metrics.instructions_per_step && metrics.cycles_per_step && *metrics.cycles_per_step > 0) {
+    append(fmt::format("{:.2f} a cycle", *metrics.instructions_per_step / *metrics.cycles_per_step));
+  }
+  if (metrics.cache_misses_per_step) append(format_si(*metrics.cache_misses_per_step) + " cache misses");
+  if (metrics.joules_per_step) append(fmt::format("{:.3g} J", *metrics.joules_per_step));
+  return text.empty() ? "" : row("a step", text);
+}
+
 }  // namespace
 
 std::string console_text(const record::Result& result) {
-  std::string out = headline(result) + step_rows(result) + training_rows(result.metrics) + breakdown_table(result);
+  std::string out = headline(result) + step_rows(result) + training_rows(result.metrics) + meter_row(result.metrics) +
+                    peer_table(result) + breakdown_table(result);
   for (const std::string& note : result.notes) out += wrapped("  note: " + note, 8);
   return out + "\n";
 }

@@ -28,6 +28,14 @@ std::string reason_to_stop(const std::vector<double>& seconds, Seconds spent, co
   return "";
 }
 
+MeterReading per_step(MeterReading reading, std::int64_t steps) {
+  for (std::optional<double>* value :
+       {&reading.instructions, &reading.cycles, &reading.cache_misses, &reading.joules}) {
+    if (*value) **value /= static_cast<double>(steps);
+  }
+  return reading;
+}
+
 }  // namespace
 
 std::int64_t drop_warmup(std::vector<double>& seconds) {
@@ -44,6 +52,7 @@ StepMeasurement measure_steps(runtime::TrainingSession& session, const data::Dat
   result.timeline.source = "measured";
   constexpr double kLearningRate = 1e-4;  // small: the time is measured, the loss must only stay finite
   std::int64_t step = 0;
+  if (options.meters != nullptr) options.meters->start();
   const Seconds begin = now();
   Seconds busy;
   while (result.stop.empty()) {
@@ -57,6 +66,7 @@ StepMeasurement measure_steps(runtime::TrainingSession& session, const data::Dat
       progress->update("steps", step, 0, fmt::format("{:.1f} ms", median(result.seconds) * 1e3));
     }
   }
+  if (options.meters != nullptr) result.meters = per_step(options.meters->read(), step);
   result.data_wait_share = loader.wait_seconds().value / busy.value;
   result.dropped = drop_warmup(result.seconds);
 

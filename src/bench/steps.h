@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "bench/meters.h"
 #include "data/dataset.h"
 #include "runtime/session.h"
 
@@ -17,6 +18,7 @@ struct StepOptions {
   std::int64_t least_steps = 10;
   std::int64_t traced_steps = 10;  // steps with the recorder on, after the timed ones
   std::vector<int> loader_cpus;
+  Meters* meters = nullptr;  // read around the timed steps, where given
 };
 
 struct StepMeasurement {
@@ -27,6 +29,7 @@ struct StepMeasurement {
   double loss = 0;           // of the last step
   trace::Timeline timeline;  // of the traced steps
   std::int64_t traced_steps = 0;
+  MeterReading meters;  // a step, start-up included
 };
 
 StepMeasurement measure_steps(runtime::TrainingSession& session, const data::Dataset& dataset, std::int64_t batch,

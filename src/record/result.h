@@ -52,6 +52,11 @@ struct Metrics {
   std::optional<double> data_wait_share;
   std::optional<double> exposed_comm_share;
   std::optional<double> predicted_step_ms;
+  std::optional<double> instructions_per_step;
+  std::optional<double> cycles_per_step;
+  std::optional<double> cache_misses_per_step;  // of the last level
+  std::optional<double> joules_per_step;        // of all processor packages
+  std::optional<double> loss_difference;        // largest relative one from a peer's over the first steps
 
   bool operator==(const Metrics&) const = default;
 };
@@ -69,6 +74,17 @@ struct BreakdownRow {
   bool operator==(const BreakdownRow&) const = default;
 };
 
+// Another program's time for the same step, measured in turns with ours.
+struct PeerRow {
+  std::string peer;  // "torch eager"
+  double ms = 0;     // median
+  double ratio = 0;  // its median over ours: above 1, we are faster
+  double low = 0;    // interval of the ratio
+  double high = 0;
+
+  bool operator==(const PeerRow&) const = default;
+};
+
 struct Result {
   std::string kind;      // the command: "bench", "train", "predict", ...
   std::string id;        // make_id()
@@ -83,6 +99,7 @@ struct Result {
   StrategyConfig strategy;  // JSON holds what differs from the default, so {} is one rank alone
   Metrics metrics;
   std::vector<BreakdownRow> breakdown;
+  std::vector<PeerRow> peers;
   std::map<std::string, std::vector<double>> samples;  // "step_ms", "loss", ...
   std::vector<std::string> notes;
 

@@ -69,6 +69,11 @@ void visit_metrics(Self& metrics, Visit&& visit) {
   visit("data_wait_share", metrics.data_wait_share);
   visit("exposed_comm_share", metrics.exposed_comm_share);
   visit("predicted_step_ms", metrics.predicted_step_ms);
+  visit("instructions_per_step", metrics.instructions_per_step);
+  visit("cycles_per_step", metrics.cycles_per_step);
+  visit("cache_misses_per_step", metrics.cache_misses_per_step);
+  visit("joules_per_step", metrics.joules_per_step);
+  visit("loss_difference", metrics.loss_difference);
 }
 
 template <class Self, class Visit>
@@ -80,6 +85,15 @@ void visit_row(Self& row, Visit&& visit) {
   visit("flops", row.flops);
   visit("bytes", row.bytes);
   visit("bound", row.bound);
+}
+
+template <class Self, class Visit>
+void visit_peer(Self& peer, Visit&& visit) {
+  visit("peer", peer.peer);
+  visit("ms", peer.ms);
+  visit("ratio", peer.ratio);
+  visit("low", peer.low);
+  visit("high", peer.high);
 }
 
 template <class Self, class Visit>
@@ -97,6 +111,7 @@ void visit_result(Self& result, Visit&& visit) {
   visit("strategy", result.strategy);
   visit("metrics", result.metrics);
   visit("breakdown", result.breakdown);
+  visit("peers", result.peers);
   visit("samples", result.samples);
   visit("notes", result.notes);
 }

@@ -83,6 +83,7 @@ void read(const Cursor& cursor, StrategyConfig& strategy);
 void read(const Cursor& cursor, StepTime& time);
 void read(const Cursor& cursor, Metrics& metrics);
 void read(const Cursor& cursor, BreakdownRow& row);
+void read(const Cursor& cursor, PeerRow& peer);
 void read(const Cursor& cursor, std::map<std::string, std::vector<double>>& samples);
 
 template <class T>
@@ -132,6 +133,9 @@ void read(const Cursor& cursor, Metrics& metrics) {
 }
 void read(const Cursor& cursor, BreakdownRow& row) {
   visit_row(row, Reader(cursor));
+}
+void read(const Cursor& cursor, PeerRow& peer) {
+  visit_peer(peer, Reader(cursor));
 }
 
 void read(const Cursor& cursor, std::map<std::string, std::vector<double>>& samples) {

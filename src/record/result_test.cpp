@@ -50,9 +50,15 @@ Result full_result() {
                     std::int64_t{1} << 40,
                     0.01,
                     0.02,
-                    2.25};
+                    2.25,
+                    3e9,
+                    1.5e9,
+                    2e6,
+                    42.0,
+                    1e-6};
   result.breakdown = {{"matmul", 1.5, 1.25, 0.6, 1e9, 2e6, "compute"},
                       {"gelu", 0.5, std::nullopt, 0.2, 1e6, 4e6, "memory"}};
+  result.peers = {{"torch eager", 3.5, 1.4, 1.2, 1.5}};
   result.samples = {{"step_ms", {2.0, 2.5, 3.0}}, {"loss", {}}};
   result.notes = {"noisy machine: p90/p10 is 1.4", "\"quoted\" caf\xC3\xA9\n"};
   return result;

@@ -25,6 +25,7 @@ Json json_of(const StrategyConfig& strategy);
 Json json_of(const StepTime& time);
 Json json_of(const Metrics& metrics);
 Json json_of(const BreakdownRow& row);
+Json json_of(const PeerRow& peer);
 Json json_of(const std::map<std::string, std::vector<double>>& samples);
 
 template <class T>
@@ -84,6 +85,12 @@ Json json_of(const BreakdownRow& row) {
   return json;
 }
 
+Json json_of(const PeerRow& peer) {
+  Json json = Json::object();
+  visit_peer(peer, Writer{json});
+  return json;
+}
+
 Json json_of(const std::map<std::string, std::vector<double>>& samples) {
   Json json = Json::object();
   for (const auto& [name, values] : samples) json[name] = json_of(values);
@@ -94,6 +101,7 @@ Json json_of(const Result& result) {
   Json json = Json::object();
   json["schema"] = kResultSchema;
   visit_result(result, Writer{json});
+  if (result.peers.empty()) json.erase("peers");
   return json;
 }
 

@@ -276,6 +276,15 @@ def load_batches(path: str) -> list[Batch]:
     return [(standard(tensors[f"input.{k}"]), standard(tensors[f"target.{k}"])) for k in range(count)]
 
 
+def shaped(batches: list[Batch], synthetic: Batch) -> list[Batch]:
+    """Gives samples of the right size the workload's own shape: an axis of one channel may stand anywhere."""
+    def like(tensor: Tensor, wanted: Tensor) -> Tensor:
+        sizes = [n for n in tensor.shape[1:] if n != 1], [n for n in wanted.shape[1:] if n != 1]
+        return tensor.reshape(-1, *wanted.shape[1:]) if sizes[0] == sizes[1] else tensor
+
+    return [tuple(like(found, wanted) for found, wanted in zip(batch, synthetic)) for batch in batches]
+
+
 def check_batches(batches: list[Batch], synthetic: Batch, path: str) -> None:
     """The batches must look like the workload's own, but for the number of samples."""
     for k, batch in enumerate(batches):
@@ -380,6 +389,7 @@ def make_trainer(options: argparse.Namespace, mode: str) -> Trainer:
     batches = [workload.make_batch(torch.Generator().manual_seed(options.seed))]
     if options.batches:
         synthetic, batches = batches[0], load_batches(options.batches)
+        batches = shaped(batches, synthetic)
         check_batches(batches, synthetic, options.batches)
     return Trainer(workload, batches, optimizer_of(options), compiled=mode == "compile",
                    channels_last=options.channels_last and workload.images,
