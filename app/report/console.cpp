@@ -50,7 +50,8 @@ std::string step_rows(const record::Result& result) {
   if (metrics.items_per_s)
     out += row("throughput", fmt::format("{} {}/s", format_si(*metrics.items_per_s), metrics.item));
   if (metrics.mfu && metrics.peak_flops) {
-    out += row("utilization", fmt::format("MFU {:.1f} % of the measured {}FLOP/s", *metrics.mfu * 100,
+    const std::string hfu = metrics.hfu ? fmt::format(", HFU {:.1f} %,", *metrics.hfu * 100) : "";
+    out += row("utilization", fmt::format("MFU {:.1f} %{} of the measured {}FLOP/s", *metrics.mfu * 100, hfu,
                                           format_si(*metrics.peak_flops)));
   }
   if (metrics.memory_bandwidth_share) {

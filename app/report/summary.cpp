@@ -29,11 +29,13 @@ double step_bytes(const schedule::Schedule& schedule) {
   return bytes;
 }
 
-double step_flops(const schedule::Schedule& schedule) {
+// With what is recomputed (the numerator of HFU) or without (of MFU).
+double step_flops(const schedule::Schedule& schedule, bool recomputed) {
   double flops = 0;
   for (const schedule::Item& item : schedule.programs.at(0).items) {
     for (const schedule::Task& task : schedule.segments.at(static_cast<std::size_t>(item.segment)).tasks) {
-      flops += schedule.graph.cost(schedule.graph.node(task.node)).flops.value;
+      const graph::Node& node = schedule.graph.node(task.node);
+      if (recomputed || !node.recomputed) flops += schedule.graph.cost(node).flops.value;
     }
   }
   return flops;
@@ -52,7 +54,7 @@ void fill_figures(record::Result& result, const StepFigures& figures, const sche
   const auto predicted = predict(schedule, cluster);
   std::optional<sim::CostModel> costs;
   if (cluster != nullptr) costs.emplace(*cluster, "cpu");
-  metrics.flops_per_step = step_flops(schedule);
+  metrics.flops_per_step = step_flops(schedule, false);
   metrics.item = model.item;
   metrics.planned_bytes = schedule.arena().value;
   if (predicted) metrics.predicted_step_ms = predicted->length().value * 1e3;
@@ -72,6 +74,9 @@ void fill_figures(record::Result& result, const StepFigures& figures, const sche
   if (costs && seconds > 0) {
     metrics.peak_flops = costs->peak(DType::kF32).value;
     metrics.mfu = *metrics.flops_per_step / seconds / *metrics.peak_flops;
+    if (const double all = step_flops(schedule, true); all > *metrics.flops_per_step) {
+      metrics.hfu = all / seconds / *metrics.peak_flops;
+    }
     metrics.memory_bandwidth_share = step_bytes(schedule) / seconds / costs->bandwidth(schedule.arena()).value;
     if (cluster->devices.at(0).threads != result.threads) {
       result.notes.push_back(fmt::format("the cluster file was measured with {} threads, this ran with {}",

@@ -39,7 +39,8 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Phase phase = Phase::kForward;
-  std::string name;  // where it comes from: "layers.0.attn.qkv", ".grad" appended for its gradient's nodes
+  std::string name;         // where it comes from: "layers.0.attn.qkv", ".grad" appended for its gradient's nodes
+  bool recomputed = false;  // made by recomputation: its flops count for HFU and not for MFU
 };
 
 // How a parameter is initialised; `fill` for constants.

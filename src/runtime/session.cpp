@@ -60,7 +60,7 @@ schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptio
   graph::OptimizerSpec optimizer = options.optimizer;
   optimizer.accumulate = options.accumulate;
   add_optimizer(graph, differentiate(graph, graph.find("loss")), optimizer);
-  std::vector<graph::PassReport> reports = run_passes(graph, options.without_passes);
+  std::vector<graph::PassReport> reports = run_passes(graph, options.without_passes, options.recompute);
   PreparedKernels prepared = prepare_kernels(graph, device);
   schedule::Schedule schedule = make_schedule(std::move(graph), prepared, options.accumulate);
   if (kernels != nullptr) *kernels = std::move(prepared);

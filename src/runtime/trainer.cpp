@@ -20,7 +20,6 @@ void require_supported(const record::Run& run) {
     if (asked) throw record::error_at(run, key, what);
   };
   refuse(run.train.precision != record::Precision::kF32, "train.precision", "only f32 can be trained by this version");
-  refuse(run.train.recompute != record::Recompute::kNone, "train.recompute", "only none is done by this version");
   const record::StrategyConfig& strategy = run.strategy;
   for (const auto& [key, size] : {std::pair{"dp", strategy.dp},
                                   {"tp", strategy.tp},
@@ -53,6 +52,18 @@ void require_same_training(const record::Run& now, const std::string& then_yaml,
   differs(now.train.optimizer.name != then.train.optimizer.name, "train.optimizer.name");
 }
 
+graph::Recompute recompute_of(record::Recompute what) {
+  switch (what) {
+    case record::Recompute::kNone:
+      return graph::Recompute::kNone;
+    case record::Recompute::kSelective:
+      return graph::Recompute::kSelective;
+    case record::Recompute::kFull:
+      break;
+  }
+  return graph::Recompute::kFull;
+}
+
 }  // namespace
 
 SessionOptions session_options(const record::Run& run, const std::vector<std::string>& without_passes) {
@@ -63,6 +74,7 @@ SessionOptions session_options(const record::Run& run, const std::vector<std::st
   session.accumulate = train.accumulate;
   session.seed = static_cast<std::uint64_t>(train.seed);
   session.without_passes = without_passes;
+  session.recompute = recompute_of(train.recompute);
   graph::OptimizerSpec& spec = session.optimizer;
   spec.kind = train.optimizer.name == record::OptimizerKind::kAdamW ? graph::OptimizerSpec::Kind::kAdamW
                                                                     : graph::OptimizerSpec::Kind::kSgd;

@@ -14,13 +14,17 @@ struct Setup {
   std::uint64_t seed = 1;
   std::int64_t depth = 2;
   std::vector<std::string> without_passes = {};
+  graph::Recompute recompute = graph::Recompute::kNone;
 };
 
 // The losses of 12 steps, micro-batches of 7 samples: odd, so that tiles are ragged.
 std::vector<double> losses_of(const SmallModel& model, const Setup& setup) {
   const auto device = backend::open_cpu_device(setup.threads);
-  runtime::SessionOptions options{
-      .batch = 14, .accumulate = 2, .seed = setup.seed, .without_passes = setup.without_passes};
+  runtime::SessionOptions options{.batch = 14,
+                                  .accumulate = 2,
+                                  .seed = setup.seed,
+                                  .without_passes = setup.without_passes,
+                                  .recompute = setup.recompute};
   options.optimizer.clip = 1.0;
   runtime::TrainingSession session(builder(model.config), options, *device);
   session.initialise();
@@ -50,6 +54,13 @@ TEST_P(EqualBits, PrefetchChangesNothing) {
 // empty.
 TEST_P(EqualBits, AnotherSeedIsAnotherRun) {
   EXPECT_NE(losses_of(GetParam(), {.seed = 1}), losses_of(GetParam(), {.seed = 2}));
+}
+
+// What is made again is the same to the last bit: dropout, running statistics and micro-batches included.
+TEST_P(EqualBits, RecomputationChangesNothing) {
+  const std::vector<double> kept = losses_of(GetParam(), {});
+  EXPECT_EQ(losses_of(GetParam(), {.recompute = graph::Recompute::kSelective}), kept);
+  EXPECT_EQ(losses_of(GetParam(), {.recompute = graph::Recompute::kFull}), kept);
 }
 
 // Fusion may change the last bits, not the result.

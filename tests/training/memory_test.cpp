@@ -24,5 +24,22 @@ TEST(MemoryPlanOfModels, IsWithinTenPercentOfTheLowerBound) {
   check(model_config("gpt", {{"layers", "24"}}), 2, 1);
 }
 
+// Deep enough, a transformer's activations are most of its memory: selective keeps about two thirds of them, full
+// little more than one value a layer.
+TEST(MemoryPlanOfModels, ShrinksWithRecomputation) {
+  const auto device = backend::open_cpu_device(2);
+  const record::ModelConfig config = model_config("gpt", {{"layers", "12"}, {"hidden", "64"}, {"heads", "2"}});
+  const auto step_bytes = [&](graph::Recompute recompute) {
+    const schedule::Schedule schedule =
+        runtime::plan_training(builder(config), {.batch = 16, .recompute = recompute}, *device);
+    return static_cast<double>(schedule.slot_size.value);
+  };
+  const double all = step_bytes(graph::Recompute::kNone);
+  const double selective = step_bytes(graph::Recompute::kSelective), full = step_bytes(graph::Recompute::kFull);
+  EXPECT_LT(selective, 0.75 * all);
+  EXPECT_GT(selective, 0.5 * all);
+  EXPECT_LT(full, 0.25 * all);
+}
+
 }  // namespace
 }  // namespace headway::tests

@@ -27,8 +27,9 @@ std::span<const Pass> all_passes() {
   return kPasses;
 }
 
-std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without) {
-  std::vector<std::string> names;
+std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without, Recompute what) {
+  constexpr const char* kRecompute = "recompute";
+  std::vector<std::string> names = {kRecompute};
   for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
   for (const std::string& name : without) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -36,13 +37,15 @@ std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>&
     }
   }
   std::vector<PassReport> reports;
-  for (const Pass& pass : all_passes()) {
-    if (std::find(without.begin(), without.end(), pass.name) != without.end()) continue;
+  const auto run = [&](std::string_view name, const auto& rewrite) {
+    if (std::find(without.begin(), without.end(), name) != without.end()) return;
     const Seconds start = now();
-    const std::int64_t rewrites = pass.run(graph);
+    const std::int64_t rewrites = rewrite();
     verify(graph);
-    reports.push_back({std::string(pass.name), rewrites, now() - start});
-  }
+    reports.push_back({std::string(name), rewrites, now() - start});
+  };
+  for (const Pass& pass : all_passes()) run(pass.name, [&] { return pass.run(graph); });
+  if (what != Recompute::kNone) run(kRecompute, [&] { return recompute(graph, what); });
   return reports;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/passes/recompute.h"
 
 namespace headway::graph {
 
@@ -26,7 +27,9 @@ struct PassReport {
   Seconds time;
 };
 
-// Runs all passes but those named in `without` and verifies the graph after each. UserError for an unknown name.
-std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without);
+// Runs all passes but those named in `without`, then recomputation ("recompute"), and verifies the graph after each.
+// UserError for an unknown name.
+std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without,
+                                   Recompute what = Recompute::kNone);
 
 }  // namespace headway::graph
