@@ -22,7 +22,6 @@ using graph::Activation;
 using graph::TensorType;
 
 constexpr std::array<std::int64_t, 4> kElements = {1 << 13, 1 << 16, 1 << 19, 1 << 22};
-constexpr std::array<Activation, 3> kActivations = {Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh};
 
 TensorType f32(Shape shape) {
   return {DType::kF32, std::move(shape)};

@@ -105,8 +105,7 @@ void ProbePlan::add_products() {
 }
 
 void ProbePlan::add_epilogues() {
-  using graph::Activation;
-  for (const Activation activation : {Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh}) {
+  for (const graph::Activation activation : graph::kActivations) {
     for (const bool keep_pre : {false, true}) {
       if (keep_pre == graph::gradient_uses_output(activation)) continue;  // the fusion pass makes no such node
       for (const std::int64_t base_rows : {128, 1024}) {

@@ -6,6 +6,11 @@
 namespace headway::ops_test {
 namespace {
 
+constexpr graph::Activation kKinds[] = {
+    graph::Activation::kNone,    graph::Activation::kRelu,     {graph::Activation::kLeakyRelu, 0.3},
+    graph::Activation::kGeluErf, graph::Activation::kGeluTanh, graph::Activation::kSilu,
+    graph::Activation::kTanh,    graph::Activation::kSigmoid};
+
 struct ConvSize {
   std::int64_t batch, height, width, in, out, kernel_h, kernel_w;
   graph::Conv2dAttributes conv = {};
@@ -43,7 +48,7 @@ std::vector<ConvSize> conv_sizes(Random& random) {
 }  // namespace
 
 void conv2d_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : {graph::Activation::kNone, graph::Activation::kRelu}) {
+  for (const graph::Activation kind : kKinds) {
     for (ConvSize& size : conv_sizes(maker.random())) {
       size.conv.activation = kind;
       const Operand x = maker.floats(size.x()), w = maker.floats(size.w(), -1, 1);

@@ -8,8 +8,20 @@
 namespace headway::ops_test {
 namespace {
 
-constexpr graph::Activation kActivations[] = {graph::Activation::kRelu, graph::Activation::kGeluErf,
-                                              graph::Activation::kGeluTanh};
+// Every kind, and a slope that is not the default.
+std::vector<graph::Activation> all_kinds() {
+  std::vector<graph::Activation> kinds = {{graph::Activation::kLeakyRelu, 0.3}};
+  kinds.insert(kinds.end(), graph::kActivations.begin(), graph::kActivations.end());
+  return kinds;
+}
+
+// What activation_grad is given: an input, or an output of that kind.
+Operand saved_of(CaseMaker& maker, graph::Activation kind, const Shape& shape) {
+  Operand x = maker.floats(shape, -6, 6);
+  if (!graph::gradient_uses_output(kind)) return x;
+  for (std::size_t i = 0; kind.kind == graph::Activation::kRelu && i < x.values.size(); i += 3) x.values[i] = 0;
+  return maker.run(graph::activation_op(), graph::ActivationAttributes{kind}.to_attributes(), {x})[0];
+}
 
 // Empty, one element, odd, a vector with and without a tail, several axes, and one of many tiles.
 std::vector<Shape> shapes_of(Random& random) {
@@ -20,7 +32,7 @@ const Shape kLarge = {701, 515};
 }  // namespace
 
 void activation_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : kActivations) {
+  for (const graph::Activation kind : all_kinds()) {
     const graph::Attributes attributes = graph::ActivationAttributes{kind}.to_attributes();
     for (const Shape& shape : shapes_of(maker.random())) maker.add(attributes, {maker.floats(shape, -6, 6)});
     // Far out, where exp overflows when carelessly used.
@@ -30,16 +42,13 @@ void activation_cases(CaseMaker& maker) {
 }
 
 void activation_grad_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : kActivations) {
-    const double low = graph::gradient_uses_output(kind) ? 0.01 : -6;
+  for (const graph::Activation kind : all_kinds()) {
     for (const bool bias_grad : {false, true}) {
       const graph::Attributes attributes = graph::ActivationGradAttributes{kind, bias_grad}.to_attributes();
       for (const Shape& shape : shapes_of(maker.random())) {
-        Operand saved = maker.floats(shape, low, 6);
-        for (std::size_t i = 0; low > 0 && i < saved.values.size(); i += 3) saved.values[i] = 0;
-        maker.add(attributes, {maker.floats(shape), saved});
+        maker.add(attributes, {maker.floats(shape), saved_of(maker, kind, shape)});
       }
-      maker.add(attributes, {maker.floats(kLarge), maker.floats(kLarge, low, 6)}).large = true;
+      maker.add(attributes, {maker.floats(kLarge), saved_of(maker, kind, kLarge)}).large = true;
     }
   }
 }

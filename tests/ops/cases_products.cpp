@@ -5,8 +5,12 @@
 namespace headway::ops_test {
 namespace {
 
-constexpr graph::Activation kActivations[] = {graph::Activation::kNone, graph::Activation::kRelu,
-                                              graph::Activation::kGeluErf, graph::Activation::kGeluTanh};
+// None, every kind, and a slope that is not the default.
+std::vector<graph::Activation> all_kinds() {
+  std::vector<graph::Activation> kinds = {graph::Activation::kNone, {graph::Activation::kLeakyRelu, 0.3}};
+  kinds.insert(kinds.end(), graph::kActivations.begin(), graph::kActivations.end());
+  return kinds;
+}
 
 // x with the leading axes `rows` times w [n, k], with and without bias.
 void linear_shapes(CaseMaker& maker, const graph::Attributes& attributes, std::vector<std::int64_t> x, std::int64_t n,
@@ -20,7 +24,7 @@ void linear_shapes(CaseMaker& maker, const graph::Attributes& attributes, std::v
 }  // namespace
 
 void linear_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : kActivations) {
+  for (const graph::Activation kind : all_kinds()) {
     for (const bool keep_pre : {false, true}) {
       if (keep_pre && kind == graph::Activation::kNone) continue;
       const graph::Attributes attributes = graph::LinearAttributes{kind, keep_pre}.to_attributes();

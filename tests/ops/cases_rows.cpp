@@ -7,6 +7,11 @@
 namespace headway::ops_test {
 namespace {
 
+constexpr graph::Activation kKinds[] = {
+    graph::Activation::kNone,    graph::Activation::kRelu,     {graph::Activation::kLeakyRelu, 0.3},
+    graph::Activation::kGeluErf, graph::Activation::kGeluTanh, graph::Activation::kSilu,
+    graph::Activation::kTanh,    graph::Activation::kSigmoid};
+
 struct RowShape {
   Shape shape;
   bool large = false;
@@ -30,8 +35,7 @@ Shape last_axis(const Shape& shape) {
 }  // namespace
 
 void layernorm_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : {graph::Activation::kNone, graph::Activation::kRelu, graph::Activation::kGeluErf,
-                                       graph::Activation::kGeluTanh}) {
+  for (const graph::Activation kind : kKinds) {
     for (const bool residual : {false, true}) {
       const graph::Attributes attributes = graph::LayerNormAttributes{1e-5, kind, residual}.to_attributes();
       for (const RowShape& at : row_shapes(maker.random())) {
@@ -45,18 +49,17 @@ void layernorm_cases(CaseMaker& maker) {
   // A mean far above the spread: the variance must not be a difference of large squares.
   maker.add(graph::LayerNormAttributes{}.to_attributes(),
             {maker.floats({4, 48}, 99, 101), maker.floats({48}), maker.floats({48})});
-  maker.add(graph::LayerNormAttributes{1e-3}.to_attributes(),
+  maker.add(graph::LayerNormAttributes{1e-3, {}, false}.to_attributes(),
             {maker.floats({4, 48}, -0.01, 0.01), maker.floats({48}), maker.floats({48})});
 }
 
 void layernorm_grad_cases(CaseMaker& maker) {
-  for (const graph::Activation kind : {graph::Activation::kNone, graph::Activation::kRelu, graph::Activation::kGeluErf,
-                                       graph::Activation::kGeluTanh}) {
+  for (const graph::Activation kind : kKinds) {
     for (const bool extra : {false, true}) {
       const graph::Attributes attributes = graph::LayerNormGradAttributes{kind, extra}.to_attributes();
       for (const RowShape& at : row_shapes(maker.random())) {
-        // Among many elements some norm is so near 0 that f32 and f64 see other sides of ReLU's kink.
-        if (at.large && kind == graph::Activation::kRelu) continue;
+        // Among many elements some norm is so near 0 that f32 and f64 see other sides of a kink.
+        if (at.large && (kind.kind == graph::Activation::kRelu || kind.kind == graph::Activation::kLeakyRelu)) continue;
         const Operand x = maker.floats(at.shape), gamma = maker.floats(last_axis(at.shape)),
                       beta = maker.floats(last_axis(at.shape));
         const std::vector<Operand> saved =

@@ -66,8 +66,9 @@ ValueId build_transpose(GraphMaker& maker, int variant) {
 }
 
 ValueId build_activation(GraphMaker& maker, int variant) {
-  const auto kind = static_cast<Activation>(1 + variant % 3);
-  const Shape shape = any_shape(maker, variant / 3);
+  constexpr int kKinds = static_cast<int>(graph::kActivations.size());
+  const Activation kind(graph::kActivations[static_cast<std::size_t>(variant % kKinds)], 0.3);
+  const Shape shape = any_shape(maker, variant / kKinds);
   const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape));
   return maker.loss_of(graph::activation(maker.graph(), x, kind));
 }
@@ -184,7 +185,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::scale_op, 4, build_scale},
       GradientRow{graph::reshape_op, 2, build_reshape},
       GradientRow{graph::transpose_op, 5, build_transpose},
-      GradientRow{graph::activation_op, 9, build_activation},
+      GradientRow{graph::activation_op, 21, build_activation},
       GradientRow{graph::linear_op, 6, build_linear},
       GradientRow{graph::matmul_op, 12, build_matmul},
       GradientRow{graph::conv2d_op, 8, build_conv2d},

@@ -146,10 +146,12 @@ std::vector<Impossible> losses() {
 
 std::vector<Impossible> elements() {
   const graph::Attributes relu = graph::ActivationAttributes{graph::Activation::kRelu}.to_attributes();
+  const auto falling = graph::ActivationAttributes{{graph::Activation::kLeakyRelu, -0.1}}.to_attributes();
   const auto relu_grad = graph::ActivationGradAttributes{graph::Activation::kRelu, false}.to_attributes();
   const auto bias_grad = graph::ActivationGradAttributes{graph::Activation::kRelu, true}.to_attributes();
   return {
       {&graph::activation_op(), relu, {f32({2}), f32({3})}, {0, 1}},
+      {&graph::activation_op(), falling, {f32({2})}, {0}},
       {&graph::activation_grad_op(), relu_grad, {f32({3, 5}), f32({3, 4})}, {0, 1}},
       {&graph::activation_grad_op(), bias_grad, {f32({}), f32({})}, {0, 1}},
       {&graph::add_op(), {}, {f32({3, 5}), f32({3})}, {0, 1}},

@@ -35,14 +35,17 @@ ValueId norm(GraphMaker& maker, ValueId x) {
   return graph::layernorm(maker.graph(), x, gamma, maker.parameter({n}));
 }
 
-// linear, LayerNorm and activation, one of each kind; the last layer without a norm.
+// linear, LayerNorm and activation, one of each kind; then layers without a norm.
 ValueId build_mlp(GraphMaker& maker) {
   ValueId x = maker.input({9, 7});
-  for (const Activation kind : {Activation::kGeluErf, Activation::kRelu, Activation::kGeluTanh}) {
+  for (const Activation kind : graph::kActivations) {
     x = graph::activation(maker.graph(), norm(maker, linear(maker, x, 8)), kind);
   }
   x = graph::activation(maker.graph(), linear(maker, x, 5), Activation::kRelu);
   x = graph::activation(maker.graph(), linear(maker, x, 5, false), Activation::kGeluErf);
+  for (const Activation kind : {Activation::kLeakyRelu, Activation::kSilu, Activation::kTanh, Activation::kSigmoid}) {
+    x = graph::activation(maker.graph(), linear(maker, x, 6), kind);
+  }
   return maker.loss_of(linear(maker, x, 1));
 }
 
@@ -76,7 +79,11 @@ ValueId build_convnet(GraphMaker& maker) {
   x = graph::activation(graph, x, Activation::kRelu);
   x = graph::max_pool2d(graph, x, {});
   x = graph::conv2d(graph, x, maker.parameter({3, 4, 3, 3}, -1, 1), graph::kNoValue, same);
-  x = graph::activation(graph, x, Activation::kRelu);
+  x = graph::activation(graph, x, Activation::kLeakyRelu);
+  x = graph::conv2d(graph, x, maker.parameter({3, 3, 1, 1}, -1, 1), maker.parameter({3}), {});
+  x = graph::activation(graph, x, Activation::kSilu);
+  x = graph::conv2d(graph, x, maker.parameter({3, 3, 1, 1}, -1, 1), maker.parameter({3}), {});
+  x = graph::activation(graph, x, Activation::kTanh);
   x = graph::reshape(graph, x, {3, 27});
   x = graph::activation(graph, linear(maker, x, 6), Activation::kRelu);
   return graph::cross_entropy(graph, linear(maker, x, 5), labels);

@@ -97,11 +97,17 @@ TEST(Reference, Activations) {
   // The normal distribution at 1 is 0.8413447460685429; PyTorch's gelu(1, approximate="tanh") is 0.8411919906082768.
   EXPECT_NEAR(at(graph::Activation::kGeluErf, 1), 0.8413447460685429, 1e-15);
   EXPECT_NEAR(at(graph::Activation::kGeluTanh, 1), 0.8411919906082768, 1e-15);
+  EXPECT_EQ(at(graph::Activation::kLeakyRelu, 2), 2);
+  EXPECT_EQ(at(graph::Activation::kLeakyRelu, -2), -0.02);
+  EXPECT_EQ(at({graph::Activation::kLeakyRelu, 0.25}, -2), -0.5);
+  EXPECT_NEAR(at(graph::Activation::kTanh, 1), 0.7615941559557649, 1e-15);
+  EXPECT_NEAR(at(graph::Activation::kSigmoid, 1), 0.7310585786300049, 1e-15);
+  EXPECT_NEAR(at(graph::Activation::kSilu, -1), -0.2689414213699951, 1e-15);
 }
 
 TEST(Reference, LayerNorm) {
   // Mean 2, variance 2/3 without eps: normalised -sqrt(3/2), 0, sqrt(3/2).
-  const auto out = run(graph::layernorm_op(), graph::LayerNormAttributes{0}.to_attributes(),
+  const auto out = run(graph::layernorm_op(), graph::LayerNormAttributes{0, {}, false}.to_attributes(),
                        {{{1, 3}, {1, 2, 3}}, {{3}, {1, 1, 2}}, {{3}, {0, 5, 1}}});
   expect_near(out[0], {-std::sqrt(1.5), 5, 2 * std::sqrt(1.5) + 1});
   expect_near(out[1], {2});

@@ -19,24 +19,24 @@ namespace {
 
 // pre_stride 0 and pre null: the value before the activation is not wanted.
 template <class Function>
-void bias_rows(Function /*kind*/, const float* bias, float* y, std::int64_t y_stride, float* pre,
+void bias_rows(Function function, const float* bias, float* y, std::int64_t y_stride, float* pre,
                std::int64_t pre_stride, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t row = 0; row < rows; ++row) {
     float* y_row = y + row * y_stride;
     float* pre_row = pre == nullptr ? nullptr : pre + row * pre_stride;
     if (pre_row == nullptr && bias == nullptr) {
       transform(
-          columns, y_row, [](FloatVector v) HWY_ATTR { return Function::value(v); }, y_row);
+          columns, y_row, [&](FloatVector v) HWY_ATTR { return function.value(v); }, y_row);
     } else if (pre_row == nullptr) {
       transform(
-          columns, y_row, [](FloatVector v, FloatVector b) HWY_ATTR { return Function::value(hn::Add(v, b)); }, y_row,
+          columns, y_row, [&](FloatVector v, FloatVector b) HWY_ATTR { return function.value(hn::Add(v, b)); }, y_row,
           bias);
     } else {
       for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
         FloatVector v = at.load(y_row + j);
         if (bias != nullptr) v = hn::Add(v, at.load(bias + j));
         at.store(v, pre_row + j);
-        at.store(Function::value(v), y_row + j);
+        at.store(function.value(v), y_row + j);
       });
     }
   }
@@ -58,7 +58,7 @@ void Activate(graph::Activation kind, const float* x, float* y, std::int64_t n) 
 void ActivationGrad(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t n) {
   with_activation(kind, [&](auto function) HWY_ATTR {
     transform(
-        n, dx, [&](FloatVector x, FloatVector d) HWY_ATTR { return function.gradient(x, d); }, saved, dy);
+        n, dx, [&](FloatVector x, FloatVector d) HWY_ATTR { return function.saved_gradient(x, d); }, saved, dy);
   });
 }
 
@@ -68,7 +68,7 @@ void ActivationGradRows(graph::Activation kind, const float* dy, const float* sa
   with_activation(kind, [&](auto function) HWY_ATTR {
     for (std::int64_t row = 0; row < rows; ++row, dy += columns, saved += columns, dx += columns) {
       for_each_vector(columns, [&](auto at, std::int64_t j) HWY_ATTR {
-        const FloatVector gradient = function.gradient(at.load(saved + j), at.load(dy + j));
+        const FloatVector gradient = function.saved_gradient(at.load(saved + j), at.load(dy + j));
         const FloatVector sum = hn::Add(at.load(sums + j), gradient);
         at.store(gradient, dx + j);
         at.store(sum, sums + j);

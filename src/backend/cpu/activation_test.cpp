@@ -14,7 +14,13 @@ namespace {
 
 using graph::Activation;
 
-constexpr std::array kKinds = {Activation::kNone, Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh};
+// Every kind, none too; a slope that is not the default.
+std::vector<Activation> all_kinds() {
+  std::vector<Activation> kinds = {Activation::kNone, {Activation::kLeakyRelu, 0.3}};
+  kinds.insert(kinds.end(), graph::kActivations.begin(), graph::kActivations.end());
+  return kinds;
+}
+const std::vector<Activation> kKinds = all_kinds();
 const std::vector<Shape> kShapes = {Shape{1},  Shape{0},       Shape{3, 0},  Shape{0, 5}, Shape{7},       Shape{5, 17},
                                     Shape{64}, Shape{3, 5, 7}, Shape{2, 16}, Shape{130},  Shape{33, 1000}};
 
@@ -36,11 +42,14 @@ TEST(ActivationKernel, GradientAgreesWithTheReference) {
     for (const bool bias_grad : {false, true}) {
       for (const Shape& shape : kShapes) {
         Draw draw(2);
-        const Case test{graph::activation_grad_op(),
-                        graph::ActivationGradAttributes{kind, bias_grad}.to_attributes(),
-                        {f32(shape), f32(shape)},
-                        {draw.normal(shape.elements()), draw.normal(shape.elements(), 3)},
-                        bias_grad ? 10.0 : 3.0};
+        Case test{graph::activation_grad_op(),
+                  graph::ActivationGradAttributes{kind, bias_grad}.to_attributes(),
+                  {f32(shape), f32(shape)},
+                  {draw.normal(shape.elements()), draw.normal(shape.elements(), 3)},
+                  bias_grad ? 10.0 : 3.0};
+        for (double& saved : test.inputs[1]) {
+          if (graph::gradient_uses_output(kind)) saved = static_cast<float>(reference::activate(kind, saved));
+        }
         EXPECT_EQ(report_of(test), "");
       }
     }
@@ -68,6 +77,28 @@ TEST(ActivationKernel, TakesSpecialValues) {
     EXPECT_EQ(y[9], 100);
     EXPECT_EQ(y[10], 0);
   }
+}
+
+TEST(ActivationKernel, BoundedKindsSaturate) {
+  constexpr double kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor x = {kInfinity, -kInfinity, 3e38, -3e38, 0, std::numeric_limits<float>::quiet_NaN()};
+  const auto run = [&](Activation kind) {
+    return outputs_of({graph::activation_op(), graph::ActivationAttributes{kind}.to_attributes(), {f32({6})}, {x}})[0];
+  };
+  const Tensor tanh = run(Activation::kTanh), sigmoid = run(Activation::kSigmoid), silu = run(Activation::kSilu);
+  const Tensor leaky = run({Activation::kLeakyRelu, 0.5});
+  for (const std::size_t i : {0, 1, 2, 3}) {
+    const double sign = x[i] > 0 ? 1 : -1;
+    EXPECT_NEAR(tanh[i], sign, 5e-7);
+    EXPECT_EQ(sigmoid[i], sign > 0 ? 1 : 0);
+    EXPECT_EQ(leaky[i], static_cast<float>(sign > 0 ? x[i] : 0.5 * x[i]));
+  }
+  EXPECT_EQ(silu[0], kInfinity);
+  EXPECT_TRUE(std::isnan(silu[1]));  // -infinity times 0, as in PyTorch
+  EXPECT_EQ(silu[2], static_cast<float>(3e38));
+  EXPECT_EQ(silu[3], 0);
+  EXPECT_EQ(sigmoid[4], 0.5);
+  for (const Tensor* y : {&tanh, &sigmoid, &silu, &leaky}) EXPECT_TRUE(std::isnan((*y)[5]));
 }
 
 TEST(ActivationKernel, GradientAtSpecialValues) {

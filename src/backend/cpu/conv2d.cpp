@@ -5,6 +5,7 @@
 #include "graph/ops/conv2d.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
 #include "backend/cpu/tile_kernel.h"
+#include "base/error.h"
 
 namespace headway::backend {
 namespace {
@@ -269,14 +271,33 @@ class ConvGradWeightKernel final : public CpuKernel {
   std::int64_t partial_bytes_ = 0, bias_bytes_ = 0, partials_ = 0, biases_ = 0, scratchpads_ = 0;
 };
 
+dnnl::post_ops post_activation(graph::Activation activation) {
+  using graph::Activation, dnnl::algorithm;
+  struct Row {
+    Activation::Kind kind;
+    algorithm function;
+    float alpha;
+  };
+  const std::array<Row, 7> rows = {
+      Row{Activation::kRelu, algorithm::eltwise_relu, 0},
+      {Activation::kLeakyRelu, algorithm::eltwise_relu, static_cast<float>(activation.slope)},
+      {Activation::kGeluErf, algorithm::eltwise_gelu_erf, 0},
+      {Activation::kGeluTanh, algorithm::eltwise_gelu_tanh, 0},
+      {Activation::kSilu, algorithm::eltwise_swish, 1},
+      {Activation::kTanh, algorithm::eltwise_tanh, 0},
+      {Activation::kSigmoid, algorithm::eltwise_logistic, 0}};
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& candidate) { return candidate.kind == activation.kind; });
+  HEADWAY_CHECK(row != rows.end(), "no such activation");
+  dnnl::post_ops operations;
+  operations.append_eltwise(1.0F, row->function, row->alpha, 0.0F);
+  return operations;
+}
+
 dnnl::convolution_forward::primitive_desc forward_description(const ConvShape& s, std::int64_t images, bool bias,
                                                               const memory::desc& weights) {
   dnnl::primitive_attr attributes = onednn::user_scratchpad();
-  if (s.conv.activation == graph::Activation::kRelu) {
-    dnnl::post_ops relu;
-    relu.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attributes.set_post_ops(relu);
-  }
+  if (s.conv.activation.kind != graph::Activation::kNone) attributes.set_post_ops(post_activation(s.conv.activation));
   using Desc = dnnl::convolution_forward::desc;
   const auto kind = dnnl::prop_kind::forward_training;
   const auto algorithm = dnnl::algorithm::convolution_direct;

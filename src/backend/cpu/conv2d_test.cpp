@@ -28,7 +28,7 @@ void check_all(Draw& draw, const Sizes& s) {
   EXPECT_EQ(failures_of({graph::conv2d_op(), s.conv.to_attributes(), types, inputs, tolerance_of_sum(window * s.w[1])}),
             "");
   const Tensor dy = draw.normal(y);
-  const Conv2dAttributes plain{s.conv.stride, s.conv.padding, s.conv.dilation};
+  const Conv2dAttributes plain{s.conv.stride, s.conv.padding, s.conv.dilation, {}};
   EXPECT_EQ(failures_of({graph::conv2d_grad_input_op(),
                          graph::Conv2dGradInputAttributes{plain, s.x.dims()}.to_attributes(),
                          {f32(y), f32(s.w)},
@@ -50,7 +50,7 @@ TEST(Conv2d, RandomSizes) {
     s.conv.stride = {draw.one_of({1, 1, 2, 3}), draw.one_of({1, 1, 2})};
     s.conv.padding = {draw.below(3), draw.below(4)};
     s.conv.dilation = {draw.one_of({1, 1, 2}), draw.one_of({1, 1, 2})};
-    s.conv.activation = draw.below(2) == 1 ? graph::Activation::kRelu : graph::Activation::kNone;
+    if (draw.below(2) == 1) s.conv.activation = graph::kActivations[static_cast<std::size_t>(draw.below(7))];
     s.bias = draw.below(2) == 1;
     s.w = {draw.one_of({1, 2, 5, 16, 33}), draw.one_of({1, 2, 3, 16, 17, 32}), 1 + draw.below(4), 1 + draw.below(4)};
     // At least the window.
@@ -66,10 +66,10 @@ TEST(Conv2d, FormsOfTheStandardWorkloads) {
   Draw draw(2);
   check_all(draw, {{11, 28, 28, 1}, {32, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, graph::Activation::kRelu}});
   check_all(draw, {{9, 14, 14, 32}, {64, 32, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, graph::Activation::kRelu}});
-  check_all(draw, {{3, 20, 40, 1}, {32, 1, 1, 2}, {{1, 2}, {0, 0}, {1, 1}}});
+  check_all(draw, {{3, 20, 40, 1}, {32, 1, 1, 2}, {{1, 2}, {0, 0}, {1, 1}, {}}});
   check_all(draw, {{3, 20, 20, 32}, {32, 32, 4, 1}, {}});
   check_all(draw, {{3, 20, 10, 32}, {32, 32, 1, 10}, {}});
-  check_all(draw, {{2, 1, 70, 24}, {24, 24, 1, 3}, {{1, 1}, {0, 8}, {1, 8}}});
+  check_all(draw, {{2, 1, 70, 24}, {24, 24, 1, 3}, {{1, 1}, {0, 8}, {1, 8}, {}}});
 }
 
 TEST(Conv2d, NoImages) {

@@ -36,8 +36,9 @@ Problem matmul_problem(Draw& draw, const Shape& a, const Shape& b, const MatmulA
 
 TEST(Linear, EveryActivationWithAndWithoutBiasAndPre) {
   Draw draw(1);
-  for (const Activation activation :
-       {Activation::kNone, Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh}) {
+  std::vector<Activation> activations = {Activation::kNone, {Activation::kLeakyRelu, 0.3}};
+  activations.insert(activations.end(), graph::kActivations.begin(), graph::kActivations.end());
+  for (const Activation activation : activations) {
     for (const bool pre : {false, true}) {
       for (const bool bias : {false, true}) {
         EXPECT_EQ(failures_of(linear_problem(draw, Shape{2, 33, 19}, 37, {activation, pre}, bias)), "");

@@ -9,7 +9,8 @@ namespace {
 
 using graph::Activation;
 
-constexpr std::array kKinds = {Activation::kNone, Activation::kRelu, Activation::kGeluErf, Activation::kGeluTanh};
+constexpr std::array kKinds = {Activation::kNone,     Activation::kRelu, Activation::kLeakyRelu, Activation::kGeluErf,
+                               Activation::kGeluTanh, Activation::kSilu, Activation::kTanh,      Activation::kSigmoid};
 const std::vector<Shape> kShapes = {Shape{1, 5},      Shape{0, 8},  Shape{7},       Shape{3, 16},  Shape{6, 1},
                                     Shape{2, 3, 130}, Shape{9, 33}, Shape{301, 64}, Shape{5, 1027}};
 

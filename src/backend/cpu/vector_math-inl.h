@@ -5,6 +5,7 @@
 //   tail   6e-8 absolute (of the normal distribution)    weighted minimax fit of our own, see tail_of
 //   erf    1.2e-7 absolute                               from the tail
 //   tanh   8 ulp                                         the rational approximation of Eigen and XLA
+//   sigmoid, silu   4 ulp; results under 2^-121 are 0    from exp
 #if defined(HEADWAY_VECTOR_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADWAY_VECTOR_MATH_INL_H
 #undef HEADWAY_VECTOR_MATH_INL_H
@@ -99,19 +100,40 @@ HWY_INLINE FloatVector tanh_of(FloatVector x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
-// Activations as value types: `value` of x; `gradient` is dy times the derivative, from what the op keeps (the input;
-// for ReLU the output, though the input has the same sign).
+// 1 / (1 + exp(-x)).
+HWY_INLINE FloatVector sigmoid_of(FloatVector x) {
+  return hn::Div(splat(1.0F), hn::Add(splat(1.0F), exp_of(hn::Neg(x))));
+}
+
+// Activations as value types: `value` of x; `gradient` is dy times the derivative at x; `saved_gradient` is the same
+// from what the op keeps, which is the output where graph::gradient_uses_output says so.
 struct Identity {
   static HWY_INLINE FloatVector value(FloatVector x) { return x; }
-  static HWY_INLINE FloatVector gradient(FloatVector /*saved*/, FloatVector dy) { return dy; }
+  static HWY_INLINE FloatVector gradient(FloatVector /*x*/, FloatVector dy) { return dy; }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector /*y*/, FloatVector dy) { return dy; }
 };
 
 struct Relu {
   // x second: x86 gives it back when it is NaN.
   static HWY_INLINE FloatVector value(FloatVector x) { return hn::Max(splat(0.0F), x); }
-  static HWY_INLINE FloatVector gradient(FloatVector saved, FloatVector dy) {
-    return hn::IfThenZeroElse(hn::Le(saved, splat(0.0F)), dy);  // NaN passes dy, as in PyTorch
+  static HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) {
+    return hn::IfThenZeroElse(hn::Le(x, splat(0.0F)), dy);  // NaN passes dy, as in PyTorch
   }
+  // The output is positive where the input is.
+  static HWY_INLINE FloatVector saved_gradient(FloatVector y, FloatVector dy) { return gradient(y, dy); }
+};
+
+struct LeakyRelu {
+  float slope;
+
+  HWY_INLINE FloatVector value(FloatVector x) const {
+    return hn::IfThenElse(hn::Lt(x, splat(0.0F)), hn::Mul(x, splat(slope)), x);
+  }
+  HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) const {
+    return hn::IfThenElse(hn::Gt(x, splat(0.0F)), dy, hn::Mul(dy, splat(slope)));
+  }
+  // The output is positive where the input is: the slope is not negative.
+  HWY_INLINE FloatVector saved_gradient(FloatVector y, FloatVector dy) const { return gradient(y, dy); }
 };
 
 // x (1 + erf(x / sqrt 2)) / 2 = x Phi(x); derivative Phi(x) + x phi(x).
@@ -122,6 +144,7 @@ struct GeluErf {
     const FloatVector density = hn::Mul(half_bell, splat(0.797884561F));
     return hn::Mul(dy, hn::MulAdd(x, density, normal_of(x)));
   }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector x, FloatVector dy) { return gradient(x, dy); }
 };
 
 // x (1 + tanh u) / 2 = x s with s = sigmoid(2u), u = sqrt(2 / pi) (x + 0.044715 x^3): one exp, and no cancellation.
@@ -145,20 +168,60 @@ struct GeluTanh {
     const FloatVector slope = hn::MulAdd(square, splat(3 * kSlope * kCubic), splat(kSlope));
     return hn::Mul(dy, hn::Mul(s, hn::MulAdd(hn::Mul(x, slope), hn::Mul(e, s), splat(1.0F))));
   }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector x, FloatVector dy) { return gradient(x, dy); }
 };
 
-// Calls body with the value type of `kind`.
+// x s with s = sigmoid(x). Derivative s + x s (1 - s), where 1 - s = e s with e = exp(-x).
+struct Silu {
+  static HWY_INLINE FloatVector value(FloatVector x) { return hn::Div(x, hn::Add(splat(1.0F), exp_of(hn::Neg(x)))); }
+  // Beyond +-80 the derivative is 0 or 1 up to 1e-32, and e stays finite.
+  static HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) {
+    x = hn::Min(splat(80.0F), hn::Max(splat(-80.0F), x));
+    const FloatVector e = exp_of(hn::Neg(x));
+    const FloatVector s = hn::Div(splat(1.0F), hn::Add(splat(1.0F), e));
+    return hn::Mul(dy, hn::Mul(s, hn::MulAdd(x, hn::Mul(e, s), splat(1.0F))));
+  }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector x, FloatVector dy) { return gradient(x, dy); }
+};
+
+// Derivative 1 - y^2.
+struct Tanh {
+  static HWY_INLINE FloatVector value(FloatVector x) { return tanh_of(x); }
+  static HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) { return saved_gradient(tanh_of(x), dy); }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector y, FloatVector dy) {
+    return hn::Mul(dy, hn::NegMulAdd(y, y, splat(1.0F)));
+  }
+};
+
+// Derivative y (1 - y).
+struct Sigmoid {
+  static HWY_INLINE FloatVector value(FloatVector x) { return sigmoid_of(x); }
+  static HWY_INLINE FloatVector gradient(FloatVector x, FloatVector dy) { return saved_gradient(sigmoid_of(x), dy); }
+  static HWY_INLINE FloatVector saved_gradient(FloatVector y, FloatVector dy) {
+    return hn::Mul(dy, hn::NegMulAdd(y, y, y));
+  }
+};
+
+// Calls body with the value of the type of `kind`.
 template <class Body>
 HWY_INLINE void with_activation(graph::Activation kind, const Body& body) {
-  switch (kind) {
+  switch (kind.kind) {
     case graph::Activation::kNone:
       return body(Identity());
     case graph::Activation::kRelu:
       return body(Relu());
+    case graph::Activation::kLeakyRelu:
+      return body(LeakyRelu{static_cast<float>(kind.slope)});
     case graph::Activation::kGeluErf:
       return body(GeluErf());
     case graph::Activation::kGeluTanh:
       return body(GeluTanh());
+    case graph::Activation::kSilu:
+      return body(Silu());
+    case graph::Activation::kTanh:
+      return body(Tanh());
+    case graph::Activation::kSigmoid:
+      return body(Sigmoid());
   }
 }
 

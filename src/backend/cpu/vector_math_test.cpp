@@ -31,6 +31,13 @@ void TanhArray(const float* x, float* y, std::int64_t n) {
   for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(tanh_of(at.load(x + j)), y + j); });
 }
 
+void SigmoidArray(const float* x, float* y, std::int64_t n) {
+  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(sigmoid_of(at.load(x + j)), y + j); });
+}
+void SiluArray(const float* x, float* y, std::int64_t n) {
+  for_each_vector(n, [&](auto at, std::int64_t j) HWY_ATTR { at.store(Silu::value(at.load(x + j)), y + j); });
+}
+
 }  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -43,6 +50,8 @@ HWY_EXPORT(ExpArray);
 HWY_EXPORT(TailArray);
 HWY_EXPORT(ErfArray);
 HWY_EXPORT(TanhArray);
+HWY_EXPORT(SigmoidArray);
+HWY_EXPORT(SiluArray);
 
 using Bound = double (*)(double x, double exact);  // allowed absolute error
 
@@ -137,6 +146,28 @@ TEST(VectorMath, TanhHoldsItsBound) {
       },
       -kInfinity, kInfinity, [](double x) { return std::tanh(x); },
       [](double, double exact) { return std::max(8 * ulp_of(exact), 0x1p-125); });
+}
+
+TEST(VectorMath, SigmoidHoldsItsBound) {
+  expect_bound(
+      "sigmoid",
+      [](auto... args) {
+        HWY_DYNAMIC_DISPATCH(SigmoidArray)
+        (args...);
+      },
+      -kInfinity, kInfinity, [](double x) { return 1 / (1 + std::exp(-x)); },
+      [](double, double exact) { return std::max(4 * ulp_of(exact), 0x1p-125); });
+}
+
+TEST(VectorMath, SiluHoldsItsBound) {
+  expect_bound(
+      "silu",
+      [](auto... args) {
+        HWY_DYNAMIC_DISPATCH(SiluArray)
+        (args...);
+      },
+      -1e30F, 1e30F, [](double x) { return x / (1 + std::exp(-x)); },
+      [](double, double exact) { return std::max(4 * ulp_of(exact), 0x1p-121); });
 }
 
 TEST(VectorMath, TakesSpecialValues) {

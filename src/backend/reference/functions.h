@@ -6,9 +6,10 @@
 
 namespace headway::backend::reference {
 
-// An activation and its derivative at x. For ReLU x may be the output too: both are positive together.
-double activate(graph::Activation kind, double x);
-double activation_derivative(graph::Activation kind, double x);
+// An activation and its derivative at x; the derivative from what activation_grad is given, the input or the output.
+double activate(graph::Activation activation, double x);
+double activation_derivative(graph::Activation activation, double x);
+double derivative_from_saved(graph::Activation activation, double saved);
 
 // activation.cpp
 void activation(const Call& call);

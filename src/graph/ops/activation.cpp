@@ -10,39 +10,62 @@
 namespace headway::graph {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"none", "relu", "gelu_erf", "gelu_tanh"};
+// In the order of Activation::Kind.
+constexpr std::array<std::string_view, 8> kNames = {"none",      "relu", "leaky_relu", "gelu_erf",
+                                                    "gelu_tanh", "silu", "tanh",       "sigmoid"};
+
+void require_slope(std::string_view op, Activation activation, Types inputs) {
+  if (activation.slope >= 0) return;
+  fail_shapes(op, fmt::format("the slope of leaky_relu must be 0 or more, not {}", activation.slope), inputs);
+}
 
 }  // namespace
 
 std::string_view name_of(Activation activation) {
-  return kNames[static_cast<std::size_t>(activation)];
+  return kNames[activation.kind];
 }
 
 Activation activation_from_name(std::string_view name) {
   for (std::size_t index = 0; index < kNames.size(); ++index) {
-    if (kNames[index] == name) return static_cast<Activation>(index);
+    if (kNames[index] == name) return static_cast<Activation::Kind>(index);
   }
   throw InternalError(fmt::format("no activation '{}'", name));
 }
 
 bool gradient_uses_output(Activation activation) {
-  return activation == Activation::kRelu;
+  return activation.kind == Activation::kRelu || activation.kind == Activation::kLeakyRelu ||
+         activation.kind == Activation::kTanh || activation.kind == Activation::kSigmoid;
+}
+
+Activation Activation::from(const Attributes& attributes, std::string_view name) {
+  Activation activation = activation_from_name(attributes.text(name));
+  if (activation.kind == kLeakyRelu) activation.slope = attributes.number(std::string(name) + "_slope");
+  return activation;
+}
+
+void Activation::write(Attributes& attributes, const std::string& name) const {
+  attributes.set(name, std::string(name_of(*this)));
+  if (kind == kLeakyRelu) attributes.set(name + "_slope", slope);
 }
 
 ActivationAttributes ActivationAttributes::from(const Attributes& attributes) {
-  return {activation_from_name(attributes.text("kind"))};
+  return {Activation::from(attributes, "kind")};
 }
 
 Attributes ActivationAttributes::to_attributes() const {
-  return {{"kind", std::string(name_of(kind))}};
+  Attributes attributes;
+  kind.write(attributes, "kind");
+  return attributes;
 }
 
 ActivationGradAttributes ActivationGradAttributes::from(const Attributes& attributes) {
-  return {activation_from_name(attributes.text("kind")), attributes.flag("bias_grad")};
+  return {Activation::from(attributes, "kind"), attributes.flag("bias_grad")};
 }
 
 Attributes ActivationGradAttributes::to_attributes() const {
-  return {{"kind", std::string(name_of(kind))}, {"bias_grad", bias_grad}};
+  Attributes attributes{{"bias_grad", bias_grad}};
+  kind.write(attributes, "kind");
+  return attributes;
 }
 
 namespace {
@@ -51,8 +74,9 @@ class ActivationOp final : public Op {
  public:
   std::string_view name() const override { return "activation"; }
 
-  std::vector<TensorType> infer(const Attributes&, Types inputs) const override {
+  std::vector<TensorType> infer(const Attributes& attributes, Types inputs) const override {
     require_inputs(name(), inputs, 1, 1);
+    require_slope(name(), ActivationAttributes::from(attributes).kind, inputs);
     return {inputs[0]};
   }
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override { return memory_cost(inputs, outputs); }

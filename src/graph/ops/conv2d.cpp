@@ -42,14 +42,13 @@ const std::vector<int> kWholeAxes = {1, 2, 5, 6, 7, 8};
 
 Conv2dAttributes Conv2dAttributes::from(const Attributes& attributes) {
   return {pair_of(attributes, "stride"), pair_of(attributes, "padding"), pair_of(attributes, "dilation"),
-          activation_from_name(attributes.text("activation"))};
+          Activation::from(attributes, "activation")};
 }
 
 Attributes Conv2dAttributes::to_attributes() const {
-  return {{"stride", list_of(stride)},
-          {"padding", list_of(padding)},
-          {"dilation", list_of(dilation)},
-          {"activation", std::string(name_of(activation))}};
+  Attributes attributes{{"stride", list_of(stride)}, {"padding", list_of(padding)}, {"dilation", list_of(dilation)}};
+  activation.write(attributes, "activation");
+  return attributes;
 }
 
 Conv2dGradInputAttributes Conv2dGradInputAttributes::from(const Attributes& attributes) {

@@ -14,7 +14,7 @@ struct Conv2dAttributes {
   std::array<std::int64_t, 2> stride = {1, 1};
   std::array<std::int64_t, 2> padding = {0, 0};
   std::array<std::int64_t, 2> dilation = {1, 1};
-  Activation activation = Activation::kNone;  // kNone or kRelu
+  Activation activation = Activation::kNone;  // made by the fusion pass
   static Conv2dAttributes from(const Attributes& attributes);
   Attributes to_attributes() const;
 };

@@ -6,19 +6,23 @@
 namespace headway::graph {
 
 LayerNormAttributes LayerNormAttributes::from(const Attributes& attributes) {
-  return {attributes.number("eps"), activation_from_name(attributes.text("activation")), attributes.flag("residual")};
+  return {attributes.number("eps"), Activation::from(attributes, "activation"), attributes.flag("residual")};
 }
 
 Attributes LayerNormAttributes::to_attributes() const {
-  return {{"eps", eps}, {"activation", std::string(name_of(activation))}, {"residual", residual}};
+  Attributes attributes{{"eps", eps}, {"residual", residual}};
+  activation.write(attributes, "activation");
+  return attributes;
 }
 
 LayerNormGradAttributes LayerNormGradAttributes::from(const Attributes& attributes) {
-  return {activation_from_name(attributes.text("activation")), attributes.flag("extra")};
+  return {Activation::from(attributes, "activation"), attributes.flag("extra")};
 }
 
 Attributes LayerNormGradAttributes::to_attributes() const {
-  return {{"activation", std::string(name_of(activation))}, {"extra", extra}};
+  Attributes attributes{{"extra", extra}};
+  activation.write(attributes, "activation");
+  return attributes;
 }
 
 namespace {

@@ -9,11 +9,13 @@
 namespace headway::graph {
 
 LinearAttributes LinearAttributes::from(const Attributes& attributes) {
-  return {activation_from_name(attributes.text("activation")), attributes.flag("keep_pre")};
+  return {Activation::from(attributes, "activation"), attributes.flag("keep_pre")};
 }
 
 Attributes LinearAttributes::to_attributes() const {
-  return {{"activation", std::string(name_of(activation))}, {"keep_pre", keep_pre}};
+  Attributes attributes{{"keep_pre", keep_pre}};
+  activation.write(attributes, "activation");
+  return attributes;
 }
 
 MatmulAttributes MatmulAttributes::from(const Attributes& attributes) {

@@ -28,8 +28,8 @@ bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm) {
   const Activation kind = ActivationAttributes::from(graph.node(act).attributes).kind;
   const ValueId activated = graph.node(act).outputs[0];
 
-  // In training graphs the gradient reads the normalised value (GELU) or the activated one (ReLU); it must feed this
-  // norm's gradient and nothing else.
+  // In training graphs the gradient reads the normalised value (GELU, SiLU) or the activated one (the others); it must
+  // feed this norm's gradient and nothing else.
   const ValueId saved = gradient_uses_output(kind) ? activated : normalised;
   std::size_t act_grad = graph.size(), norm_grad = graph.size();
   for (const std::size_t reader : graph.readers(saved)) {
@@ -74,13 +74,12 @@ bool fuse_linear_activation(Rewriter& graph, std::size_t index) {
   return true;
 }
 
-bool fuse_conv_relu(Rewriter& graph, std::size_t index) {
+bool fuse_conv_activation(Rewriter& graph, std::size_t index) {
   Node& node = graph.node(index);
   Conv2dAttributes attributes = Conv2dAttributes::from(node.attributes);
   const std::size_t act = graph.only_reader(node.outputs[0], activation_op());
   if (attributes.activation != Activation::kNone || act == graph.size()) return false;
   attributes.activation = ActivationAttributes::from(graph.node(act).attributes).kind;
-  if (attributes.activation != Activation::kRelu) return false;
   node.outputs = {graph.node(act).outputs[0]};
   node.attributes = attributes.to_attributes();
   graph.remove(act);
@@ -105,7 +104,7 @@ std::int64_t fuse_bias_activation(Graph& graph) {
   for (std::size_t index = 0; index < rewriter.size(); ++index) {
     if (!rewriter.alive(index)) continue;
     if (rewriter.node(index).op == &linear_op()) count += fuse_linear_activation(rewriter, index) ? 1 : 0;
-    if (rewriter.node(index).op == &conv2d_op()) count += fuse_conv_relu(rewriter, index) ? 1 : 0;
+    if (rewriter.node(index).op == &conv2d_op()) count += fuse_conv_activation(rewriter, index) ? 1 : 0;
   }
   return rewriter.finish(count);
 }

@@ -9,7 +9,8 @@ namespace headway::graph {
 
 // layernorm -> activation, and in the gradient activation_grad -> layernorm_grad: the normalised value is not stored.
 std::int64_t fuse_norm_activation(Graph& graph);
-// linear or conv2d -> activation; the value before it is kept only where the gradient reads it.
+// linear or conv2d -> activation; the value before it is kept only where the gradient reads it, which a convolution
+// does not offer.
 std::int64_t fuse_bias_activation(Graph& graph);
 // activation_grad -> sum_leading: the bias gradient is summed while the gradient is in cache.
 std::int64_t fuse_bias_grad(Graph& graph);
