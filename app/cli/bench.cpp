@@ -63,7 +63,7 @@ record::Result bench_one(const std::string& name, const BenchOptions& options, c
   const bench::StepMeasurement measured =
       bench::measure_steps(session, *dataset, run.data.batch, steps, progress.get());
 
-  record::Result result = new_result("bench", workload_name(name), *device);
+  record::Result result = new_result("bench", workload_name(name), run, *device);
   result.metrics.loss = measured.loss;
   result.metrics.data_wait_share = measured.data_wait_share;
   result.metrics.instructions_per_step = measured.meters.instructions;
@@ -163,6 +163,13 @@ void add_bench(CLI::App& program) {
       ->type_name("E,E,...");
   command->add_flag("--no-store", options->no_store, "Do not keep the result");
   command->add_option("--timeline", options->timeline, "Measured and predicted spans, for Perfetto")->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--precision",
+          [options](const std::string& precision) { options->overrides.push_back("train.precision=" + precision); },
+          "Of products: f32 or bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->type_name("TYPE");
   add_threads(*command, options->threads);
   add_without_pass(*command, options->without_passes);
   add_set(*command, options->overrides);

@@ -44,7 +44,7 @@ void run_predict(const PredictOptions& options) {
   const auto device = backend::open_cpu_device(options.threads);
   const schedule::Schedule schedule =
       runtime::plan_training(forward_builder(run), runtime::session_options(run, options.without_passes), *device);
-  record::Result result = new_result("predict", workload_name(options.run), *device);
+  record::Result result = new_result("predict", workload_name(options.run), run, *device);
   fill_figures(result, {}, schedule, model, run.data.batch, &*cluster);
   if (!unchecked.empty()) result.notes.push_back(unchecked);
   if (!options.timeline.empty()) {

@@ -72,7 +72,7 @@ record::Result run_training(const TrainOptions& options) {
   }
   const runtime::TrainingReport report = trainer.train();
 
-  record::Result result = new_result("train", workload_name(options.run), *device);
+  record::Result result = new_result("train", workload_name(options.run), run, *device);
   fill_training(result, report);
   std::vector<double> seconds = report.step_seconds;
   bench::drop_warmup(seconds);

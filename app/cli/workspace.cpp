@@ -77,7 +77,8 @@ std::optional<cluster::Cluster> find_cluster(const std::string& file) {
   return cluster::load_cluster(path.string());
 }
 
-record::Result new_result(const std::string& kind, const std::string& workload, const backend::Device& device) {
+record::Result new_result(const std::string& kind, const std::string& workload, const record::Run& run,
+                          const backend::Device& device) {
   record::Result result;
   result.kind = kind;
   result.id = record::make_id();
@@ -85,7 +86,7 @@ record::Result new_result(const std::string& kind, const std::string& workload, 
   result.revision = HEADWAY_REVISION;
   result.machine = record::describe_machine();
   result.workload = workload;
-  result.precision = "f32";
+  result.precision = record::name_of(run.train.precision);
   result.threads = device.threads();
   result.device = device.kind();
   return result;

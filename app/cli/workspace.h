@@ -37,7 +37,8 @@ std::filesystem::path default_cluster_file();
 std::optional<cluster::Cluster> find_cluster(const std::string& file);
 
 // A result with machine, time, id and revision filled in.
-record::Result new_result(const std::string& kind, const std::string& workload, const backend::Device& device);
+record::Result new_result(const std::string& kind, const std::string& workload, const record::Run& run,
+                          const backend::Device& device);
 
 // Stores a result for this user; a store that cannot be written becomes a note of the result, not a failure.
 void store_result(record::Result& result);

@@ -72,7 +72,7 @@ void fill_figures(record::Result& result, const StepFigures& figures, const sche
   }
   if (seconds > 0) metrics.items_per_s = static_cast<double>(batch * model.items_per_sample) / seconds;
   if (costs && seconds > 0) {
-    metrics.peak_flops = costs->peak(DType::kF32).value;
+    metrics.peak_flops = costs->peak(dtype_from_name(result.precision).value_or(DType::kF32)).value;
     metrics.mfu = *metrics.flops_per_step / seconds / *metrics.peak_flops;
     if (const double all = step_flops(schedule, true); all > *metrics.flops_per_step) {
       metrics.hfu = all / seconds / *metrics.peak_flops;

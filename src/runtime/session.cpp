@@ -60,7 +60,7 @@ schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptio
   graph::OptimizerSpec optimizer = options.optimizer;
   optimizer.accumulate = options.accumulate;
   add_optimizer(graph, differentiate(graph, graph.find("loss")), optimizer);
-  std::vector<graph::PassReport> reports = run_passes(graph, options.without_passes, options.recompute);
+  std::vector<graph::PassReport> reports = run_passes(graph, options.without_passes, options.passes);
   PreparedKernels prepared = prepare_kernels(graph, device);
   schedule::Schedule schedule = make_schedule(std::move(graph), prepared, options.accumulate);
   if (kernels != nullptr) *kernels = std::move(prepared);
@@ -169,7 +169,7 @@ Executor& TrainingSession::evaluator(std::int64_t samples) {
     if (count == samples) return *executor;
   }
   graph::Graph graph = build_(samples, false);
-  run_passes(graph, options_.without_passes);
+  run_passes(graph, options_.without_passes, {.precision = options_.passes.precision});
   PreparedKernels kernels = prepare_kernels(graph, device_);
   schedule::Schedule schedule = make_schedule(std::move(graph), kernels, 1);
   evaluators_.emplace_back(samples,

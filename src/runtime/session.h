@@ -26,7 +26,7 @@ struct SessionOptions {
   graph::OptimizerSpec optimizer = {};
   std::uint64_t seed = 1;
   std::vector<std::string> without_passes = {};
-  graph::Recompute recompute = graph::Recompute::kNone;
+  graph::PassOptions passes = {};
 };
 
 // What one training step gave.

@@ -19,7 +19,6 @@ void require_supported(const record::Run& run) {
   const auto refuse = [&](bool asked, const std::string& key, const std::string& what) {
     if (asked) throw record::error_at(run, key, what);
   };
-  refuse(run.train.precision != record::Precision::kF32, "train.precision", "only f32 can be trained by this version");
   const record::StrategyConfig& strategy = run.strategy;
   for (const auto& [key, size] : {std::pair{"dp", strategy.dp},
                                   {"tp", strategy.tp},
@@ -74,7 +73,8 @@ SessionOptions session_options(const record::Run& run, const std::vector<std::st
   session.accumulate = train.accumulate;
   session.seed = static_cast<std::uint64_t>(train.seed);
   session.without_passes = without_passes;
-  session.recompute = recompute_of(train.recompute);
+  session.passes.precision = train.precision == record::Precision::kBF16 ? DType::kBF16 : DType::kF32;
+  session.passes.recompute = recompute_of(train.recompute);
   graph::OptimizerSpec& spec = session.optimizer;
   spec.kind = train.optimizer.name == record::OptimizerKind::kAdamW ? graph::OptimizerSpec::Kind::kAdamW
                                                                     : graph::OptimizerSpec::Kind::kSgd;

@@ -4,6 +4,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -26,6 +27,7 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::mul_op, mul_cases},
       CaseRow{graph::scale_op, scale_cases},
       CaseRow{graph::fill_op, fill_cases},
+      CaseRow{graph::cast_op, cast_cases},
       CaseRow{graph::sum_leading_op, sum_leading_cases},
       CaseRow{graph::accumulate_op, accumulate_cases},
       CaseRow{graph::attention_op, attention_cases},

@@ -12,6 +12,7 @@ void add_cases(CaseMaker& maker);
 void mul_cases(CaseMaker& maker);
 void scale_cases(CaseMaker& maker);
 void fill_cases(CaseMaker& maker);
+void cast_cases(CaseMaker& maker);
 void sum_leading_cases(CaseMaker& maker);
 void accumulate_cases(CaseMaker& maker);
 void dropout_cases(CaseMaker& maker);

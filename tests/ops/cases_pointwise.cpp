@@ -2,6 +2,7 @@
 
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/dropout.h"
 #include "tests/ops/cases.h"
 
@@ -82,6 +83,15 @@ void scale_cases(CaseMaker& maker) {
     maker.add(attributes, {maker.floats({})});
     maker.add(attributes, {maker.floats(kLarge)}).large = true;
   }
+}
+
+void cast_cases(CaseMaker& maker) {
+  const DType to = maker.dtype() == DType::kBF16 ? DType::kF32 : DType::kBF16;
+  const graph::Attributes attributes = graph::CastAttributes{to}.to_attributes();
+  for (const Shape& shape : shapes_of(maker.random())) maker.add(attributes, {maker.floats(shape)});
+  // Ties, the largest value that does not round to infinity, subnormals, both signs.
+  maker.add(attributes, {maker.given({6}, {1.00390625, 1.01171875, -3.3895313892515355e38, 1e-40, -0.0, 0.0})});
+  maker.add(attributes, {maker.floats(kLarge)}).large = true;
 }
 
 void fill_cases(CaseMaker& maker) {

@@ -17,7 +17,7 @@ void linear_shapes(CaseMaker& maker, const graph::Attributes& attributes, std::v
                    bool large = false) {
   const Shape shape{std::move(x)};
   const std::int64_t k = shape[-1];
-  maker.add(attributes, {maker.floats(shape), maker.floats({n, k}, -1, 1), maker.floats({n})}).large = large;
+  maker.add(attributes, {maker.floats(shape), maker.floats({n, k}, -1, 1), maker.f32({n})}).large = large;
   maker.add(attributes, {maker.floats(shape), maker.floats({n, k}, -1, 1)}).large = large;
 }
 

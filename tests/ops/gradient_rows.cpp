@@ -4,6 +4,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -50,6 +51,12 @@ ValueId build_mul(GraphMaker& maker, int variant) {
 ValueId build_scale(GraphMaker& maker, int variant) {
   const ValueId x = maker.parameter(any_shape(maker, variant));
   return maker.loss_of(graph::scale(maker.graph(), x, maker.random().uniform(-2, 2)));
+}
+
+ValueId build_cast(GraphMaker& maker, int variant) {
+  // There and back: the reference rounds nothing, so finite differences hold.
+  const ValueId x = maker.parameter(any_shape(maker, variant));
+  return maker.loss_of(graph::cast(maker.graph(), graph::cast(maker.graph(), x, DType::kBF16), DType::kF32));
 }
 
 ValueId build_reshape(GraphMaker& maker, int variant) {
@@ -183,6 +190,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::add_op, 6, build_add},
       GradientRow{graph::mul_op, 6, build_mul},
       GradientRow{graph::scale_op, 4, build_scale},
+      GradientRow{graph::cast_op, 4, build_cast},
       GradientRow{graph::reshape_op, 2, build_reshape},
       GradientRow{graph::transpose_op, 5, build_transpose},
       GradientRow{graph::activation_op, 21, build_activation},

@@ -9,6 +9,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -160,6 +161,8 @@ std::vector<Impossible> elements() {
       {&graph::mul_op(), {}, {f32({3, 5}), i32({5})}, {0, 1}},
       {&graph::scale_op(), graph::ScaleAttributes{2}.to_attributes(), {f32({2}), f32({3})}, {0, 1}},
       {&graph::fill_op(), graph::FillAttributes{1, {2}}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::cast_op(), graph::CastAttributes{DType::kF32}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::cast_op(), graph::CastAttributes{DType::kBF16}.to_attributes(), {i32({2, 7})}, {0}},
       {&graph::sum_leading_op(), graph::SumLeadingAttributes{3}.to_attributes(), {f32({2, 7})}, {0}},
       {&graph::accumulate_op(), {}, {f32({3, 5}), f32({5, 3}), i64({4})}, {0, 1}},
       {&graph::dropout_op(), graph::DropoutAttributes{0.5, 0}.to_attributes(), {f32({3, 5}), i64({3})}, {0, 1}},

@@ -34,6 +34,7 @@ class CaseMaker {
   CaseMaker(const graph::Op& op, DType dtype) : op_(op), dtype_(dtype), random_(op.name()) {}
 
   Random& random() { return random_; }
+  DType dtype() const { return dtype_; }
 
   // Operands: floating point of the dtype under test, of f32 whatever that is (statistics, scalars), and integers.
   Operand floats(Shape shape, double low = -2, double high = 2);

@@ -6,6 +6,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -36,7 +37,9 @@ constexpr Tolerance kSum = {1e-5, 5e-5};
 std::span<const ToleranceRow> tolerance_table() {
   static constexpr std::array kRows = {
       ToleranceRow{graph::linear_op, DType::kF32, kSum},
+      ToleranceRow{graph::linear_op, DType::kBF16, kSum},  // of the rounded operands: their products are exact
       ToleranceRow{graph::matmul_op, DType::kF32, kSum},
+      ToleranceRow{graph::matmul_op, DType::kBF16, kSum},
       ToleranceRow{graph::conv2d_op, DType::kF32, kSum},
       ToleranceRow{graph::conv2d_grad_input_op, DType::kF32, kSum},
       ToleranceRow{graph::conv2d_grad_weight_op, DType::kF32, {1e-5, 3e-4}},  // sums of up to 7000 products
@@ -64,6 +67,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::mul_op, DType::kF32, kRounded},
       ToleranceRow{graph::scale_op, DType::kF32, kRounded},
       ToleranceRow{graph::fill_op, DType::kF32, kExact},
+      ToleranceRow{graph::cast_op, DType::kF32, kExact},  // of the rounded reference
+      ToleranceRow{graph::cast_op, DType::kBF16, kExact},
       ToleranceRow{graph::sum_leading_op, DType::kF32, {1e-5, 1e-3}},  // up to 200,000 elements, sum of size 500
       ToleranceRow{graph::accumulate_op, DType::kF32, kRounded},
       ToleranceRow{graph::transpose_op, DType::kF32, kExact},

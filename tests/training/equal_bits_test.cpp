@@ -14,7 +14,7 @@ struct Setup {
   std::uint64_t seed = 1;
   std::int64_t depth = 2;
   std::vector<std::string> without_passes = {};
-  graph::Recompute recompute = graph::Recompute::kNone;
+  graph::PassOptions passes = {};
 };
 
 // The losses of 12 steps, micro-batches of 7 samples: odd, so that tiles are ragged.
@@ -24,7 +24,7 @@ std::vector<double> losses_of(const SmallModel& model, const Setup& setup) {
                                   .accumulate = 2,
                                   .seed = setup.seed,
                                   .without_passes = setup.without_passes,
-                                  .recompute = setup.recompute};
+                                  .passes = setup.passes};
   options.optimizer.clip = 1.0;
   runtime::TrainingSession session(builder(model.config), options, *device);
   session.initialise();
@@ -59,8 +59,21 @@ TEST_P(EqualBits, AnotherSeedIsAnotherRun) {
 // What is made again is the same to the last bit: dropout, running statistics and micro-batches included.
 TEST_P(EqualBits, RecomputationChangesNothing) {
   const std::vector<double> kept = losses_of(GetParam(), {});
-  EXPECT_EQ(losses_of(GetParam(), {.recompute = graph::Recompute::kSelective}), kept);
-  EXPECT_EQ(losses_of(GetParam(), {.recompute = graph::Recompute::kFull}), kept);
+  EXPECT_EQ(losses_of(GetParam(), {.passes = {.recompute = graph::Recompute::kSelective}}), kept);
+  EXPECT_EQ(losses_of(GetParam(), {.passes = {.recompute = graph::Recompute::kFull}}), kept);
+}
+
+// Products on bf16 are other numbers, but the same for any number of threads, with and without recomputation; and close.
+TEST_P(EqualBits, MixedPrecisionIsDeterministicAndClose) {
+  const graph::PassOptions mixed{.precision = DType::kBF16}, again{DType::kBF16, graph::Recompute::kFull};
+  const std::vector<double> losses = losses_of(GetParam(), {.passes = mixed}), exact = losses_of(GetParam(), {});
+  EXPECT_EQ(losses_of(GetParam(), {.threads = 1, .passes = mixed}), losses);
+  EXPECT_EQ(losses_of(GetParam(), {.passes = again}), losses);
+  // The other small models have no product that is large enough.
+  EXPECT_EQ(losses != exact, GetParam().name == "gpt");
+  for (std::size_t step = 0; step < losses.size(); ++step) {
+    EXPECT_NEAR(losses[step], exact[step], 0.02 * exact[step]) << step;
+  }
 }
 
 // Fusion may change the last bits, not the result.

@@ -31,7 +31,7 @@ TEST(MemoryPlanOfModels, ShrinksWithRecomputation) {
   const record::ModelConfig config = model_config("gpt", {{"layers", "12"}, {"hidden", "64"}, {"heads", "2"}});
   const auto step_bytes = [&](graph::Recompute recompute) {
     const schedule::Schedule schedule =
-        runtime::plan_training(builder(config), {.batch = 16, .recompute = recompute}, *device);
+        runtime::plan_training(builder(config), {.batch = 16, .passes = {.recompute = recompute}}, *device);
     return static_cast<double>(schedule.slot_size.value);
   };
   const double all = step_bytes(graph::Recompute::kNone);

@@ -2,11 +2,13 @@
 
 #include <array>
 
+#include "backend/cpu/bf16_product.h"
 #include "backend/cpu/kernels.h"
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -24,7 +26,9 @@ std::span<const KernelRow> cpu_kernel_table() {
   using namespace graph;
   static constexpr std::array kRows = {
       KernelRow{linear_op, DType::kF32, prepare_linear},
+      KernelRow{linear_op, DType::kBF16, prepare_linear_bf16},
       KernelRow{matmul_op, DType::kF32, prepare_matmul},
+      KernelRow{matmul_op, DType::kBF16, prepare_matmul_bf16},
       KernelRow{conv2d_op, DType::kF32, prepare_conv2d},
       KernelRow{conv2d_grad_input_op, DType::kF32, prepare_conv2d_grad_input},
       KernelRow{conv2d_grad_weight_op, DType::kF32, prepare_conv2d_grad_weight},
@@ -52,6 +56,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{mul_op, DType::kF32, prepare_mul},
       KernelRow{scale_op, DType::kF32, prepare_scale},
       KernelRow{fill_op, DType::kF32, prepare_fill},
+      KernelRow{cast_op, DType::kF32, prepare_cast},
+      KernelRow{cast_op, DType::kBF16, prepare_cast},
       KernelRow{sum_leading_op, DType::kF32, prepare_sum_leading},
       KernelRow{accumulate_op, DType::kF32, prepare_accumulate},
       KernelRow{transpose_op, DType::kF32, prepare_transpose},

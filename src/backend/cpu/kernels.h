@@ -45,6 +45,8 @@ std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request);
 // dropout.cpp
 std::unique_ptr<CpuKernel> prepare_dropout(const KernelRequest& request);
+// cast.cpp
+std::unique_ptr<CpuKernel> prepare_cast(const KernelRequest& request);
 // arithmetic.cpp
 std::unique_ptr<CpuKernel> prepare_add(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_mul(const KernelRequest& request);

@@ -39,6 +39,8 @@ void embedding_grad(const Call& call);
 // layernorm.cpp
 void layernorm(const Call& call);
 void layernorm_grad(const Call& call);
+// cast.cpp
+void cast(const Call& call);
 // linear.cpp
 void linear(const Call& call);
 void matmul(const Call& call);

@@ -5,6 +5,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -26,6 +27,7 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::mul_op, mul},
       ReferenceRow{graph::scale_op, scale},
       ReferenceRow{graph::fill_op, fill},
+      ReferenceRow{graph::cast_op, cast},
       ReferenceRow{graph::sum_leading_op, sum_leading},
       ReferenceRow{graph::accumulate_op, accumulate},
       ReferenceRow{graph::attention_op, attention},

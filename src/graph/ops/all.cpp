@@ -6,6 +6,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -50,6 +51,7 @@ std::span<const Op* const> all_ops() {
       &mul_op(),
       &scale_op(),
       &fill_op(),
+      &cast_op(),
       &sum_leading_op(),
       &accumulate_op(),
       &reshape_op(),

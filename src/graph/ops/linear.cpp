@@ -49,6 +49,11 @@ std::vector<std::int64_t> replace_last(const Shape& shape, std::int64_t last) {
   return dims;
 }
 
+// Products of bf16 are summed in f32, and stay so.
+DType sum_type(Types inputs) {
+  return inputs[0].dtype == DType::kBF16 ? DType::kF32 : inputs[0].dtype;
+}
+
 class Linear final : public Op {
  public:
   std::string_view name() const override { return "linear"; }
@@ -59,9 +64,10 @@ class Linear final : public Op {
     require_rank(name(), inputs, 1, 2, 2);
     const Shape& x = inputs[0].shape;
     const Shape& w = inputs[1].shape;
+    if (inputs[0].dtype != inputs[1].dtype) fail_shapes(name(), "types of x and of w differ", inputs);
     if (x[-1] != w[1]) fail_shapes(name(), "last axis of x and of w differ", inputs);
     if (inputs.size() == 3 && inputs[2].shape != Shape{w[0]}) fail_shapes(name(), "bias must be [rows of w]", inputs);
-    const TensorType y{inputs[0].dtype, Shape(replace_last(x, w[0]))};
+    const TensorType y{sum_type(inputs), Shape(replace_last(x, w[0]))};
     return LinearAttributes::from(attributes).keep_pre ? std::vector{y, y} : std::vector{y};
   }
 
@@ -120,14 +126,15 @@ class Matmul final : public Op {
     require_rank(name(), inputs, 1, least, 8);
     const Shape& a = inputs[0].shape;
     const Shape& b = inputs[1].shape;
+    if (inputs[0].dtype != inputs[1].dtype) fail_shapes(name(), "types differ", inputs);
     const MatmulShape shape = matmul_shape(attributes, a, b);
     const std::int64_t inner_b =
         attributes.flatten ? (attributes.transpose_b ? b[-1] : b.rows()) : (attributes.transpose_b ? b[-1] : b[-2]);
     if (shape.k != inner_b) fail_shapes(name(), "inner sizes differ", inputs);
     if (attributes.flatten) {
-      if (attributes.transpose_a) return {{inputs[0].dtype, Shape{shape.m, shape.n}}};
+      if (attributes.transpose_a) return {{sum_type(inputs), Shape{shape.m, shape.n}}};
       if (b.rank() != 2) fail_shapes(name(), "flatten without transpose_a needs a matrix as b", inputs);
-      return {{inputs[0].dtype, Shape(replace_last(a, shape.n))}};
+      return {{sum_type(inputs), Shape(replace_last(a, shape.n))}};
     }
     if (a.rank() != b.rank()) fail_shapes(name(), "numbers of axes differ", inputs);
     std::vector<std::int64_t> dims(a.dims().begin(), a.dims().end() - 2);
@@ -135,7 +142,7 @@ class Matmul final : public Op {
       if (dims[axis] != b.dims()[axis]) fail_shapes(name(), "leading axes differ", inputs);
     }
     dims.insert(dims.end(), {shape.m, shape.n});
-    return {{inputs[0].dtype, Shape(std::move(dims))}};
+    return {{sum_type(inputs), Shape(std::move(dims))}};
   }
 
   OpCost cost(const Attributes& attributes, Types inputs, Types outputs) const override {

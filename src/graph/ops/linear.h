@@ -6,7 +6,7 @@
 
 namespace headway::graph {
 
-// linear. Inputs x [..., k], w [n, k], optional b [n]; outputs y [..., n] and, with keep_pre, the value before the
+// linear. Inputs x [..., k], w [n, k], optional b [n] (f32 beside operands of bf16, whose result is f32); outputs y [..., n] and, with keep_pre, the value before the
 // activation [..., n] (made by the fusion pass, for the gradient).
 struct LinearAttributes {
   Activation activation = Activation::kNone;

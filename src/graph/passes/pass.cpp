@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/passes/fusion.h"
+#include "graph/passes/mixed_precision.h"
 
 namespace headway::graph {
 
@@ -27,9 +28,10 @@ std::span<const Pass> all_passes() {
   return kPasses;
 }
 
-std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without, Recompute what) {
-  constexpr const char* kRecompute = "recompute";
-  std::vector<std::string> names = {kRecompute};
+std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without,
+                                   const PassOptions& options) {
+  constexpr const char *kMixed = "mixed_precision", *kRecompute = "recompute";
+  std::vector<std::string> names = {kMixed, kRecompute};
   for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
   for (const std::string& name : without) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -45,7 +47,8 @@ std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>&
     reports.push_back({std::string(name), rewrites, now() - start});
   };
   for (const Pass& pass : all_passes()) run(pass.name, [&] { return pass.run(graph); });
-  if (what != Recompute::kNone) run(kRecompute, [&] { return recompute(graph, what); });
+  if (options.precision == DType::kBF16) run(kMixed, [&] { return mixed_precision(graph); });
+  if (options.recompute != Recompute::kNone) run(kRecompute, [&] { return recompute(graph, options.recompute); });
   return reports;
 }
 

@@ -27,9 +27,15 @@ struct PassReport {
   Seconds time;
 };
 
-// Runs all passes but those named in `without`, then recomputation ("recompute"), and verifies the graph after each.
+// What a run file asks of the graph.
+struct PassOptions {
+  DType precision = DType::kF32;  // of products: f32 or bf16
+  Recompute recompute = Recompute::kNone;
+};
+
+// Runs all passes but those named in `without`, then "mixed_precision" and "recompute" where asked for, and verifies the graph after each.
 // UserError for an unknown name.
 std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without,
-                                   Recompute what = Recompute::kNone);
+                                   const PassOptions& options = {});
 
 }  // namespace headway::graph
