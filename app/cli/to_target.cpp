@@ -79,7 +79,8 @@ record::Result bench_to_target(const std::string& name, const ToTarget& options)
   if (!options.reference.empty() && (options.reference.size() < 3 || options.seeds < 3)) {
     throw UserError("--reference-epochs: the convergence test needs three reference runs and three seeds at least");
   }
-  record::Result summary = new_result("to_target", workload_name(name), run, *backend::open_cpu_device(options.threads));
+  record::Result summary =
+      new_result("to_target", workload_name(name), run, *backend::open_cpu_device(options.threads));
   for (std::int64_t seed = run.train.seed; seed < run.train.seed + options.seeds; ++seed) {
     run_seed(name, options, seed, run.data.batch, summary);
     std::fputs(fmt::format("seed {}: {}\n", seed,

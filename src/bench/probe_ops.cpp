@@ -6,6 +6,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/cast.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
 #include "graph/ops/layernorm.h"
@@ -69,6 +70,7 @@ void ProbePlan::add_flat_ops() {
   const TensorType position{DType::kI64, {4}};
   for (const std::int64_t elements : kElements) {
     const TensorType x = f32({scaled(elements)});
+    add_op(cast_op(), CastAttributes{DType::kBF16}.to_attributes(), {x});
     add_op(graph::add_op(), {}, {x, x});
     add_op(mul_op(), {}, {x, x});
     add_op(scale_op(), ScaleAttributes{0.5}.to_attributes(), {x});

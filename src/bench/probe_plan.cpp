@@ -76,16 +76,17 @@ constexpr std::array<std::int64_t, 5> kNarrow = {1, 16, 128, 512, 1536};
 
 }  // namespace
 
-void ProbePlan::add_gemm(const char* layout, std::int64_t m, std::int64_t n, std::int64_t k) {
+void ProbePlan::add_gemm(DType dtype, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k) {
   const std::string kind = layout;
+  const auto of = [dtype](Shape shape) { return TensorType{dtype, std::move(shape)}; };
   ProbePoint& point =
       kind == "nt"
-          ? add(graph::linear_op(), graph::LinearAttributes{}.to_attributes(), {f32({m, k}), f32({n, k}), f32({n})})
+          ? add(graph::linear_op(), graph::LinearAttributes{}.to_attributes(), {of({m, k}), of({n, k}), f32({n})})
       : kind == "nn" ? add(graph::matmul_op(), graph::MatmulAttributes{false, false, true}.to_attributes(),
-                           {f32({m, k}), f32({k, n})})
+                           {of({m, k}), of({k, n})})
                      : add(graph::matmul_op(), graph::MatmulAttributes{true, false, true}.to_attributes(),
-                           {f32({k, m}), f32({k, n})});
-  const std::string key = "f32." + kind;
+                           {of({k, m}), of({k, n})});
+  const std::string key = std::string(name_of(dtype)) + "." + kind;
   point.name = fmt::format("{} {} x {} x {}", key, m, n, k);
   point.store = [=](DeviceKind& device, Seconds time) {
     device.gemm[key].push_back({m, n, k, FlopsPerSecond(product_flops(m, n, k) / time.value)});
@@ -96,9 +97,12 @@ void ProbePlan::add_products() {
   for (const std::int64_t rows : kRows) {
     for (const std::int64_t narrow : kNarrow) {
       for (const std::int64_t wide : kWide) {
-        add_gemm("nt", scaled(rows), narrow, wide);
-        add_gemm("nn", scaled(rows), wide, narrow);
-        add_gemm("tn", narrow, wide, scaled(rows));
+        for (const DType dtype : {DType::kF32, DType::kBF16}) {
+          if (dtype == DType::kBF16 && narrow < 16) continue;  // mixed precision leaves such products in f32
+          add_gemm(dtype, "nt", scaled(rows), narrow, wide);
+          add_gemm(dtype, "nn", scaled(rows), wide, narrow);
+          add_gemm(dtype, "tn", narrow, wide, scaled(rows));
+        }
       }
     }
   }
@@ -221,11 +225,9 @@ void ProbePlan::add_dtype(DType dtype) {
     if (!kernel) return;
     ProbePoint& point = add_hot(fmt::format("{}nt {} x {} x {}", prefix, m, n, k), std::move(kernel),
                                 {{dtype, {m, k}}, {dtype, {n, k}}}, {{dtype, {m, n}}});
-    const bool curve = dtype != DType::kF32;  // f32's is measured with our own kernels
     point.store = [=, m = m, n = n, k = k](DeviceKind& device, Seconds time) {
       const FlopsPerSecond rate(product_flops(m, n, k) / time.value);
       device.peak[dtype] = std::max(device.peak[dtype], rate);
-      if (curve) device.gemm[prefix + "nt"].push_back({m, n, k, rate});
     };
   }
   const std::int64_t batch = scaled(32), size = 14, in = 64, out = 64;

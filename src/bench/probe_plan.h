@@ -23,7 +23,7 @@ class ProbePlan {
 
   void add_between();
   void add_machine();           // launch overhead, bandwidth
-  void add_dtype(DType dtype);  // oneDNN's own rates: the peak; curves of dtypes that no kernel of ours computes in
+  void add_dtype(DType dtype);  // oneDNN's own rates: the peak, and convolutions of dtypes that no kernel of ours takes
   void add_products();
   void add_epilogues();
   void add_convolutions();
@@ -40,7 +40,7 @@ class ProbePlan {
   ProbePoint& add_hot(std::string name, std::unique_ptr<backend::Kernel> kernel, std::vector<graph::TensorType> inputs,
                       std::vector<graph::TensorType> outputs);
   void add_op(const graph::Op& op, const graph::Attributes& attributes, std::vector<graph::TensorType> inputs);
-  void add_gemm(const char* layout, std::int64_t m, std::int64_t n, std::int64_t k);
+  void add_gemm(DType dtype, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k);
   void add_conv(std::int64_t batch, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t kernel);
   void add_attention(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t head_size,
                      bool causal);

@@ -138,21 +138,22 @@ std::optional<Seconds> CostModel::product_time(const Graph& graph, const Node& n
     const double flops = 2 * real(product.m) * real(product.n) * real(product.k) * real(product.count);
     time += Flops(flops) / FlopsPerSecond(std::min(rate, peak(work.dtype).value));
   }
-  return time + epilogue_time(graph, node, work);
+  return time + epilogue_time(graph, node);
 }
 
-Seconds CostModel::epilogue_time(const Graph& graph, const Node& node, const Work& work) const {
+// Of the result, which is f32 for operands of every type.
+Seconds CostModel::epilogue_time(const Graph& graph, const Node& node) const {
   if (node.op != &graph::linear_op()) return Seconds(0);
   const graph::LinearAttributes attributes = graph::LinearAttributes::from(node.attributes);
   if (attributes.activation == graph::Activation::kNone) return Seconds(0);
   Bytes written;
   for (const graph::TensorType& type : graph.output_types(node)) written += type.bytes();
   const std::string key = graph::cost_key(node).substr(node.op->name().size());  // ".gelu_tanh.keep_pre"
-  if (const std::optional<Seconds> measured = op_time(work.prefix + "epilogue" + key, written)) return *measured;
+  if (const std::optional<Seconds> measured = op_time("f32.epilogue" + key, written)) return *measured;
   // Not measured: the activation by itself, less a copy of its operands, which stay in registers here.
   const Bytes operands = graph.output_types(node)[0].bytes() * 2;
   const std::optional<Seconds> alone =
-      op_time(work.prefix + "activation." + std::string(graph::name_of(attributes.activation)), operands);
+      op_time("f32.activation." + std::string(graph::name_of(attributes.activation)), operands);
   const Seconds compute = alone.value_or(Seconds(0)) - operands / bandwidth(operands);
   const Seconds extra = attributes.keep_pre ? graph.output_types(node)[1].bytes() / bandwidth(operands) : Seconds(0);
   return std::max(Seconds(0), compute) + extra;

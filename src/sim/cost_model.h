@@ -48,7 +48,7 @@ class CostModel {
   std::optional<Seconds> conv_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
   std::optional<Seconds> attention_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
   std::optional<Seconds> op_time(const std::string& key, Bytes bytes) const;
-  Seconds epilogue_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  Seconds epilogue_time(const graph::Graph& graph, const graph::Node& node) const;
   Seconds roofline(const Work& work) const;
 
   cluster::DeviceKind device_;

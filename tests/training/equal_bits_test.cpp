@@ -20,11 +20,8 @@ struct Setup {
 // The losses of 12 steps, micro-batches of 7 samples: odd, so that tiles are ragged.
 std::vector<double> losses_of(const SmallModel& model, const Setup& setup) {
   const auto device = backend::open_cpu_device(setup.threads);
-  runtime::SessionOptions options{.batch = 14,
-                                  .accumulate = 2,
-                                  .seed = setup.seed,
-                                  .without_passes = setup.without_passes,
-                                  .passes = setup.passes};
+  runtime::SessionOptions options{
+      .batch = 14, .accumulate = 2, .seed = setup.seed, .without_passes = setup.without_passes, .passes = setup.passes};
   options.optimizer.clip = 1.0;
   runtime::TrainingSession session(builder(model.config), options, *device);
   session.initialise();
@@ -63,7 +60,8 @@ TEST_P(EqualBits, RecomputationChangesNothing) {
   EXPECT_EQ(losses_of(GetParam(), {.passes = {.recompute = graph::Recompute::kFull}}), kept);
 }
 
-// Products on bf16 are other numbers, but the same for any number of threads, with and without recomputation; and close.
+// Products on bf16 are other numbers, but the same for any number of threads, with and without recomputation; and
+// close.
 TEST_P(EqualBits, MixedPrecisionIsDeterministicAndClose) {
   const graph::PassOptions mixed{.precision = DType::kBF16}, again{DType::kBF16, graph::Recompute::kFull};
   const std::vector<double> losses = losses_of(GetParam(), {.passes = mixed}), exact = losses_of(GetParam(), {});

@@ -19,8 +19,8 @@ struct Layout {
   std::int64_t row_stride = 0, column_stride = 0;
 };
 
-// The product as oneDNN computes it, a tile of rows and columns of c at a time; the inner axis is never cut, so the bits
-// depend on the shape only.
+// The product as oneDNN computes it, a tile of rows and columns of c at a time; the inner axis is never cut, so the
+// bits depend on the shape only.
 class Bf16Product final : public CpuKernel {
  public:
   Bf16Product(const graph::MatmulShape& shape, Layout a, Layout b, const graph::LinearAttributes& epilogue, bool bias)
@@ -30,7 +30,8 @@ class Bf16Product final : public CpuKernel {
   Bytes workspace() const override { return Bytes(stages()[0] * scratchpad_); }
 
   void run(std::size_t, std::int64_t tile, const KernelArgs& args) const override {
-    const std::int64_t batch = tile / (rows_.tiles() * columns_.tiles()), within = tile % (rows_.tiles() * columns_.tiles());
+    const std::int64_t batch = tile / (rows_.tiles() * columns_.tiles()),
+                       within = tile % (rows_.tiles() * columns_.tiles());
     const std::int64_t row_tile = within % rows_.tiles(), column_tile = within / rows_.tiles();
     const std::int64_t row = rows_.begin(row_tile), column = columns_.begin(column_tile);
     const std::int64_t rows = rows_.length(row_tile), columns = columns_.length(column_tile);

@@ -27,7 +27,9 @@ class Cast final : public Op {
     require_inputs(name(), inputs, 1, 1);
     const DType from = inputs[0].dtype, to = CastAttributes::from(attributes).dtype;
     const bool known = (from == DType::kF32 && to == DType::kBF16) || (from == DType::kBF16 && to == DType::kF32);
-    if (!known) fail_shapes(name(), fmt::format("{} to {} is none of f32 to bf16, bf16 to f32", name_of(from), name_of(to)), inputs);
+    if (!known)
+      fail_shapes(name(), fmt::format("{} to {} is none of f32 to bf16, bf16 to f32", name_of(from), name_of(to)),
+                  inputs);
     return {{to, inputs[0].shape}};
   }
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override { return memory_cost(inputs, outputs); }

@@ -6,8 +6,8 @@
 
 namespace headway::graph {
 
-// linear. Inputs x [..., k], w [n, k], optional b [n] (f32 beside operands of bf16, whose result is f32); outputs y [..., n] and, with keep_pre, the value before the
-// activation [..., n] (made by the fusion pass, for the gradient).
+// linear. Inputs x [..., k], w [n, k], optional b [n] (f32 beside operands of bf16, whose result is f32); outputs y
+// [..., n] and, with keep_pre, the value before the activation [..., n] (made by the fusion pass, for the gradient).
 struct LinearAttributes {
   Activation activation = Activation::kNone;
   bool keep_pre = false;

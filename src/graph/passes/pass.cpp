@@ -28,8 +28,7 @@ std::span<const Pass> all_passes() {
   return kPasses;
 }
 
-std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without,
-                                   const PassOptions& options) {
+std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without, const PassOptions& options) {
   constexpr const char *kMixed = "mixed_precision", *kRecompute = "recompute";
   std::vector<std::string> names = {kMixed, kRecompute};
   for (const Pass& pass : all_passes()) names.emplace_back(pass.name);

@@ -33,8 +33,8 @@ struct PassOptions {
   Recompute recompute = Recompute::kNone;
 };
 
-// Runs all passes but those named in `without`, then "mixed_precision" and "recompute" where asked for, and verifies the graph after each.
-// UserError for an unknown name.
+// Runs all passes but those named in `without`, then "mixed_precision" and "recompute" where asked for, and verifies
+// the graph after each. UserError for an unknown name.
 std::vector<PassReport> run_passes(Graph& graph, const std::vector<std::string>& without,
                                    const PassOptions& options = {});
 
