@@ -259,6 +259,7 @@ std::vector<ProbePoint> plan_probe(backend::Device& device, double scale) {
   plan.add_epilogues();
   plan.add_convolutions();
   plan.add_attentions();
+  plan.add_recurrences();
   plan.add_row_ops();
   plan.add_flat_ops();
   plan.add_updates();

@@ -28,9 +28,10 @@ class ProbePlan {
   void add_epilogues();
   void add_convolutions();
   void add_attentions();
-  void add_row_ops();   // probe_ops.cpp: ops over the last axis
-  void add_flat_ops();  // probe_ops.cpp: element-wise ops, movement, pooling
-  void add_updates();   // probe_ops.cpp: optimizers
+  void add_recurrences();  // probe_ops.cpp
+  void add_row_ops();      // probe_ops.cpp: ops over the last axis
+  void add_flat_ops();     // probe_ops.cpp: element-wise ops, movement, pooling
+  void add_updates();      // probe_ops.cpp: optimizers
 
   std::vector<ProbePoint> take() { return std::move(points_); }
 

@@ -12,4 +12,7 @@ Model build_convnet(const record::ModelConfig& config, std::int64_t batch, bool 
 // gpt.cpp. Options layers (6), hidden (384), heads (6), sequence (256), vocab (256), dropout (0).
 Model build_gpt(const record::ModelConfig& config, std::int64_t batch, bool training);
 
+// lstm.cpp. Options steps (60), features (20), hidden (64), layers (2), cell (lstm; or gru).
+Model build_lstm(const record::ModelConfig& config, std::int64_t batch, bool training);
+
 }  // namespace headway::models

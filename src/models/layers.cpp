@@ -1,5 +1,7 @@
 #include "models/layers.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "graph/ops/conv2d.h"
@@ -51,6 +53,22 @@ ValueId same_conv_layer(Graph& graph, const std::string& name, ValueId x, std::i
   graph::Conv2dAttributes attributes;
   attributes.padding = {kernel / 2, kernel / 2};
   return conv2d(graph, x, w, b, attributes);
+}
+
+ValueId recurrent_layer(Graph& graph, const std::string& name, std::int64_t layer, ValueId x, std::int64_t hidden,
+                        graph::RecurrentAttributes attributes) {
+  scoped(graph, fmt::format("{}.l{}", name, layer));
+  const Initializer uniform = fan_in_uniform(hidden);
+  const std::int64_t rows = gates_of(attributes.cell) * hidden;
+  const auto parameter = [&](const char* what, Shape shape) {
+    return graph.add_parameter(fmt::format("{}.{}_l{}", name, what, layer), std::move(shape), uniform);
+  };
+  graph::RecurrentWeights weights;
+  weights.w_ih = parameter("weight_ih", {rows, graph.value(x).type.shape[-1]});
+  weights.w_hh = parameter("weight_hh", {rows, hidden});
+  weights.b_ih = parameter("bias_ih", {rows});
+  weights.b_hh = parameter("bias_hh", {rows});
+  return recurrent(graph, x, weights, attributes);
 }
 
 }  // namespace headway::models

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "graph/ops/recurrent.h"
 
 namespace headway::models {
 
@@ -26,5 +27,10 @@ graph::ValueId layernorm_layer(graph::Graph& graph, const std::string& name, gra
 // A square convolution that keeps height and width (kernel odd, padding kernel / 2).
 graph::ValueId same_conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
                                std::int64_t kernel);
+
+// Layer `layer` of a recurrent stack over x [batch, steps, f], named as PyTorch names it: "<name>.weight_ih_l<layer>",
+// weight_hh_l, bias_ih_l, bias_hh_l, all uniform in +-1/sqrt(hidden).
+graph::ValueId recurrent_layer(graph::Graph& graph, const std::string& name, std::int64_t layer, graph::ValueId x,
+                               std::int64_t hidden, graph::RecurrentAttributes attributes);
 
 }  // namespace headway::models

@@ -15,6 +15,7 @@ std::span<const ModelRow> all_models() {
       ModelRow{"mlp", "tabular rows through linear, LayerNorm, GELU layers to one value", build_mlp},
       ModelRow{"convnet", "three convolutions and two linear layers over small images", build_convnet},
       ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, untied head", build_gpt},
+      ModelRow{"lstm", "LSTM or GRU layers over windows of features, the last step to one value", build_lstm},
   };
   return kModels;
 }

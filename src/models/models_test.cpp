@@ -36,6 +36,7 @@ TEST(Models, HaveTheStandardParameterCounts) {
   EXPECT_EQ(parameter_count(build_model(small, 4, true).graph), 50689);
   EXPECT_EQ(parameter_count(build_model(config_of("convnet"), 4, true).graph), 458570);
   EXPECT_EQ(parameter_count(build_model(config_of("gpt"), 2, true).graph), 10942464);
+  EXPECT_EQ(parameter_count(build_model(config_of("lstm"), 2, true).graph), 55361);
 }
 
 // 6 N tokens less the embeddings, which are look-ups, plus attention: 2 x 3 x 2 x T x T x d / 2 a layer and sample.
@@ -45,6 +46,16 @@ TEST(Models, GptFlopsFollowTheClosedForm) {
   const double products = layers * 12 * d * d + d * 256;
   const double attention = layers * 8 * 256.0 * 256.0 * d * 0.5 * 2 * (2 + 4);
   EXPECT_DOUBLE_EQ(total_flops(graph).value, 6 * products * tokens + attention);
+}
+
+// A layer of f inputs and 64 units: 4 x 64 columns of f + 64; the gradient of the weights costs as much as the forward
+// pass, that of the hidden states and of all inputs but the first layer's what their columns cost.
+TEST(Models, LstmFlopsFollowTheClosedForm) {
+  const graph::Graph graph = training_graph(config_of("lstm"), 800);
+  const double samples_and_steps = 800 * 60, columns = 256;
+  const double forward = columns * (20 + 64) + columns * (64 + 64), backward = forward + columns * 64 + columns * 128;
+  const double head = 3 * 800 * 64;
+  EXPECT_DOUBLE_EQ(total_flops(graph).value, 2 * (samples_and_steps * (forward + backward) + head));
 }
 
 TEST(Models, FusionLeavesOneNodeWhereThereWereSeveral) {

@@ -13,6 +13,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/cases.h"
@@ -32,6 +33,8 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::accumulate_op, accumulate_cases},
       CaseRow{graph::attention_op, attention_cases},
       CaseRow{graph::attention_grad_op, attention_grad_cases},
+      CaseRow{graph::recurrent_op, recurrent_cases},
+      CaseRow{graph::recurrent_grad_op, recurrent_grad_cases},
       CaseRow{graph::conv2d_op, conv2d_cases},
       CaseRow{graph::conv2d_grad_input_op, conv2d_grad_input_cases},
       CaseRow{graph::conv2d_grad_weight_op, conv2d_grad_weight_cases},

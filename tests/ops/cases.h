@@ -21,6 +21,9 @@ void linear_cases(CaseMaker& maker);
 void matmul_cases(CaseMaker& maker);
 void attention_cases(CaseMaker& maker);
 void attention_grad_cases(CaseMaker& maker);
+// cases_recurrent.cpp
+void recurrent_cases(CaseMaker& maker);
+void recurrent_grad_cases(CaseMaker& maker);
 // cases_images.cpp
 void conv2d_cases(CaseMaker& maker);
 void conv2d_grad_input_cases(CaseMaker& maker);

@@ -75,7 +75,8 @@ TEST(Cost, AttentionByHand) {
 
 TEST(Cost, OthersHaveNoFlopsAndProductsAddUp) {
   const std::set<std::string_view> counted = {
-      "linear", "matmul", "conv2d", "conv2d_grad_input", "conv2d_grad_weight", "attention", "attention_grad"};
+      "linear",    "matmul",         "conv2d",    "conv2d_grad_input", "conv2d_grad_weight",
+      "attention", "attention_grad", "recurrent", "recurrent_grad"};
   for (const OpCase& test : all_small_cases()) {
     const graph::OpCost cost = test.op->cost(test.attributes, test.input_types, test.output_types);
     if (!counted.contains(test.op->name())) {

@@ -12,6 +12,7 @@
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/gradient_check.h"
@@ -177,6 +178,19 @@ ValueId build_attention(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::attention(maker.graph(), qkv, {heads, variant % 2 == 0}));
 }
 
+ValueId build_recurrent(GraphMaker& maker, int variant) {
+  const auto cell = static_cast<graph::Cell>(variant % 2);
+  const bool last = variant / 2 % 2 == 1, first_layer = variant / 4 % 2 == 1;
+  const std::int64_t features = extent(maker, 4), hidden = extent(maker, 4);
+  const std::int64_t rows = graph::gates_of(cell) * hidden;
+  const Shape shape{extent(maker, 3), variant < 2 ? 1 : 1 + extent(maker, 4), features};
+  const ValueId x = first_layer ? maker.input(shape) : maker.parameter(shape);
+  const graph::RecurrentWeights weights = {maker.parameter({rows, features}, -1, 1),
+                                           maker.parameter({rows, hidden}, -1, 1), maker.parameter({rows}, -1, 1),
+                                           maker.parameter({rows}, -1, 1)};
+  return maker.loss_of(graph::recurrent(maker.graph(), x, weights, {cell, last}));
+}
+
 ValueId build_dropout(GraphMaker& maker, int variant) {
   maker.set_position(maker.random().integer(0, 1 << 20), 3, 1, variant);
   const ValueId x = maker.parameter({2 + extent(maker), 3 + extent(maker)});
@@ -205,6 +219,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::mse_op, 4, build_mse},
       GradientRow{graph::embedding_op, 5, build_embedding},
       GradientRow{graph::attention_op, 8, build_attention},
+      GradientRow{graph::recurrent_op, 12, build_recurrent},
       GradientRow{graph::dropout_op, 4, build_dropout},
   };
   return kRows;

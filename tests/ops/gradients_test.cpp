@@ -27,6 +27,7 @@ constexpr std::string_view kNotDifferentiable[] = {
     "mse_grad",
     "embedding_grad",
     "attention_grad",
+    "recurrent_grad",
     "conv2d_grad_input",
     "conv2d_grad_weight",
     "max_pool2d_grad",

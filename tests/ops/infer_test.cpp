@@ -18,6 +18,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/op_case.h"
@@ -72,6 +73,30 @@ std::vector<Impossible> products() {
        two_heads,
        {f32({2, 4, 4}), f32({2, 4, 12}), f32({2, 4, 4}), f32({2, 4, 2})},
        {1, 3}},
+  };
+}
+
+std::vector<Impossible> recurrences() {
+  const auto lstm = graph::RecurrentAttributes{graph::Cell::kLstm, false}.to_attributes();
+  const auto gru = graph::RecurrentAttributes{graph::Cell::kGru, true}.to_attributes();
+  const auto lstm_grad = graph::RecurrentGradAttributes{graph::Cell::kLstm, false, true}.to_attributes();
+  const auto gru_grad = graph::RecurrentGradAttributes{graph::Cell::kGru, true, false}.to_attributes();
+  const TensorType x = f32({2, 7, 5}), ih = f32({12, 5}), hh = f32({12, 3}), bias = f32({12}), y = f32({2, 7, 3});
+  const TensorType activations = f32({7, 2, 12}), states = f32({7, 2, 3});
+  return {
+      {&graph::recurrent_op(), lstm, {f32({7, 5}), ih, hh, bias, bias}, {0}},
+      {&graph::recurrent_op(), lstm, {f32({2, 0, 5}), ih, hh, bias, bias}, {0}},
+      {&graph::recurrent_op(), lstm, {f32({2, 7, 4}), ih, hh, bias, bias}, {0, 1}},
+      {&graph::recurrent_op(), lstm, {x, ih, f32({12, 4}), bias, bias}, {2}},
+      {&graph::recurrent_op(), gru, {x, ih, hh, bias, bias}, {2}},
+      {&graph::recurrent_op(), lstm, {x, ih, hh, bias, f32({11})}, {4}},
+      {&graph::recurrent_grad_op(), lstm_grad, {f32({2, 3}), x, ih, hh, activations, states}, {0, 1}},
+      {&graph::recurrent_grad_op(), lstm_grad, {y, x, ih, hh, f32({2, 7, 12}), states}, {1, 4}},
+      {&graph::recurrent_grad_op(), lstm_grad, {y, x, ih, hh, activations, f32({7, 3, 2})}, {1, 5}},
+      {&graph::recurrent_grad_op(),
+       gru_grad,
+       {f32({2, 4}), x, ih, f32({12, 4}), f32({7, 2, 12}), f32({7, 2, 4}), f32({7, 2, 5})},
+       {1, 6}},
   };
 }
 
@@ -190,7 +215,7 @@ std::vector<Impossible> updates() {
 
 std::vector<Impossible> all_impossible() {
   std::vector<Impossible> all;
-  for (const auto& part : {products(), images(), rows(), losses(), elements(), updates()}) {
+  for (const auto& part : {products(), recurrences(), images(), rows(), losses(), elements(), updates()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

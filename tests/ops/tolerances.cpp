@@ -15,6 +15,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -62,6 +63,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::embedding_grad_op, DType::kF32, kSum},
       ToleranceRow{graph::attention_op, DType::kF32, kSum},
       ToleranceRow{graph::attention_grad_op, DType::kF32, {2e-5, 1e-4}},
+      ToleranceRow{graph::recurrent_op, DType::kF32, kSum},
+      ToleranceRow{graph::recurrent_grad_op, DType::kF32, {2e-5, 1e-4}},
       ToleranceRow{graph::dropout_op, DType::kF32, kRounded},
       ToleranceRow{graph::add_op, DType::kF32, kRounded},
       ToleranceRow{graph::mul_op, DType::kF32, kRounded},

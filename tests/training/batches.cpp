@@ -104,6 +104,8 @@ std::vector<SmallModel> small_models(std::int64_t samples) {
                             {"vocab", "40"},
                             {"dropout", "0.1"}}),
        dataset(DType::kI32, {19}, DType::kI32, {19}, 40)},
+      {"lstm", model_config("lstm", {{"steps", "5"}, {"features", "3"}, {"hidden", "10"}}),
+       dataset(DType::kF32, {5, 3}, DType::kF32, {1}, 0)},
   };
 }
 

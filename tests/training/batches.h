@@ -45,7 +45,7 @@ class SmallDataset : public data::Dataset {
   std::int64_t limit_;  // integers are in [0, limit)
 };
 
-// The three models, small, each with a dataset of `samples` samples.
+// The models, small, each with a dataset of `samples` samples.
 struct SmallModel {
   std::string name;
   record::ModelConfig config;

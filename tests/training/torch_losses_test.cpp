@@ -36,6 +36,12 @@ record::ModelConfig config_of(const nlohmann::json& model) {
   if (name == "mlp")
     return model_config(name, {{"features", text("features")}, {"width", text("width")}, {"layers", text("layers")}});
   if (name == "convnet") return model_config(name, {{"conv1", "4"}, {"conv2", "8"}, {"conv3", "8"}, {"hidden", "16"}});
+  if (name == "lstm" || name == "gru")
+    return model_config("lstm", {{"steps", text("steps")},
+                                 {"features", text("features")},
+                                 {"hidden", text("hidden")},
+                                 {"layers", text("layers")},
+                                 {"cell", model.at("cell")}});
   return model_config(name, {{"layers", text("layers")},
                              {"hidden", text("hidden")},
                              {"heads", text("heads")},
@@ -104,7 +110,9 @@ INSTANTIATE_TEST_SUITE_P(All, TorchLosses,
                          testing::Values(Case{"mlp", "sgd"}, Case{"mlp", "adamw"}, Case{"mlp", "adamw_accumulate_2"},
                                          Case{"convnet", "sgd"}, Case{"convnet", "adamw"},
                                          Case{"convnet", "adamw_accumulate_2"}, Case{"gpt", "sgd"},
-                                         Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}),
+                                         Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}, Case{"lstm", "sgd"},
+                                         Case{"lstm", "adamw"}, Case{"lstm", "adamw_accumulate_2"}, Case{"gru", "sgd"},
+                                         Case{"gru", "adamw"}, Case{"gru", "adamw_accumulate_2"}),
                          [](const auto& one) { return one.param.model + "_" + one.param.run; });
 
 }  // namespace

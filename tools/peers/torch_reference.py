@@ -35,6 +35,10 @@ MODELS = {
                 {"image": 28, "channels": (4, 8, 8), "hidden": 16, "classes": 10, "images": 8}, 10),
     "gpt": (torch_workloads.gpt,
             {"layers": 2, "hidden": 32, "heads": 4, "sequence": 16, "vocab": 32, "batch": 2}, 20),
+    "lstm": (torch_workloads.lstm,
+             {"steps": 7, "features": 5, "hidden": 12, "layers": 2, "cell": "lstm", "windows": 14}, 20),
+    "gru": (torch_workloads.lstm,
+            {"steps": 7, "features": 5, "hidden": 12, "layers": 2, "cell": "gru", "windows": 14}, 20),
 }
 
 SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)

@@ -202,14 +202,43 @@ def gpt(layers: int = 6, hidden: int = 384, heads: int = 6, sequence: int = 256,
     return Workload(Gpt(layers, hidden, heads, sequence, vocab), make_batch, loss_fn)
 
 
+class Recurrent(nn.Module):
+    """[windows, steps, features] -> [windows, 1]: a recurrent stack, its last step to one value."""
+
+    def __init__(self, features: int, hidden: int, layers: int, cell: str):
+        super().__init__()
+        self.cell = cell
+        stack = {"lstm": nn.LSTM, "gru": nn.GRU}[cell]
+        self.add_module(cell, stack(features, hidden, num_layers=layers, batch_first=True))
+        self.head = nn.Linear(hidden, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y, _ = getattr(self, self.cell)(x)
+        return self.head(y[:, -1])
+
+
+def lstm(steps: int = 60, features: int = 20, hidden: int = 64, layers: int = 2, cell: str = "lstm",
+         windows: int = 800) -> Workload:
+    """Regression over windows: mean squared error; the target is a decaying mean of one feature."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(windows, steps, features, generator=generator)
+        decay = 0.8 ** torch.arange(steps - 1, -1, -1)
+        return x, (x[:, :, :1] * decay[:, None]).sum(1)
+
+    return Workload(Recurrent(features, hidden, layers, cell), make_batch, F.mse_loss)
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "mlp": mlp,
     "mlp_small": functools.partial(mlp, width=128, rows=256),
     "convnet": convnet,
     "gpt": gpt,
+    "lstm": lstm,
 }
 
-PARAMETERS = {"mlp": 595_969, "mlp_small": 50_689, "convnet": 458_570, "gpt": 10_942_464}
+PARAMETERS = {"mlp": 595_969, "mlp_small": 50_689, "convnet": 458_570, "gpt": 10_942_464,
+              "lstm": 55_361}
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -17,6 +17,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -51,6 +52,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{embedding_grad_op, DType::kF32, prepare_embedding_grad},
       KernelRow{attention_op, DType::kF32, prepare_attention},
       KernelRow{attention_grad_op, DType::kF32, prepare_attention_grad},
+      KernelRow{recurrent_op, DType::kF32, prepare_recurrent},
+      KernelRow{recurrent_grad_op, DType::kF32, prepare_recurrent_grad},
       KernelRow{dropout_op, DType::kF32, prepare_dropout},
       KernelRow{add_op, DType::kF32, prepare_add},
       KernelRow{mul_op, DType::kF32, prepare_mul},

@@ -43,6 +43,9 @@ std::unique_ptr<CpuKernel> prepare_embedding_grad(const KernelRequest& request);
 // attention_forward.cpp, attention_backward.cpp
 std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request);
+// recurrent_forward.cpp, recurrent_backward.cpp
+std::unique_ptr<CpuKernel> prepare_recurrent(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_recurrent_grad(const KernelRequest& request);
 // dropout.cpp
 std::unique_ptr<CpuKernel> prepare_dropout(const KernelRequest& request);
 // cast.cpp

@@ -57,6 +57,9 @@ void sgd(const Call& call);
 // pool.cpp
 void max_pool2d(const Call& call);
 void max_pool2d_grad(const Call& call);
+// recurrent.cpp
+void recurrent(const Call& call);
+void recurrent_grad(const Call& call);
 // shape_ops.cpp
 void reshape(const Call& call);
 void transpose(const Call& call);

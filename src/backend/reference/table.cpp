@@ -14,6 +14,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -54,6 +55,8 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::max_pool2d_grad_op, max_pool2d_grad},
       ReferenceRow{graph::avg_pool2d_op, avg_pool2d},
       ReferenceRow{graph::avg_pool2d_grad_op, avg_pool2d_grad},
+      ReferenceRow{graph::recurrent_op, recurrent},
+      ReferenceRow{graph::recurrent_grad_op, recurrent_grad},
       ReferenceRow{graph::reshape_op, reshape},
       ReferenceRow{graph::transpose_op, transpose},
       ReferenceRow{graph::softmax_op, softmax},

@@ -15,6 +15,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -46,6 +47,8 @@ std::span<const Op* const> all_ops() {
       &embedding_grad_op(),
       &attention_op(),
       &attention_grad_op(),
+      &recurrent_op(),
+      &recurrent_grad_op(),
       &dropout_op(),
       &add_op(),
       &mul_op(),
