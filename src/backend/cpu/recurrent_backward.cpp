@@ -86,40 +86,50 @@ void PackBackward(const BackwardPlan& plan, std::int64_t number, const float* w_
   }
 }
 
-// Fetches what the forward pass saved of the step before into the L2 cache, a few lines with every strip of a product:
-// the cells read it all at once, faster than memory gives it.
+// Fetches what the step before reads into the L2 cache, a few lines with every strip of a product: the cells read it
+// all at once, faster than memory gives it.
 class Prefetcher {
  public:
   Prefetcher(const BackwardPlan& plan, const BackwardTile& tile, std::int64_t step) {
     const RecurrentProblem& p = plan.p;
     if (step == 0) return;
-    const std::int64_t strips = divide_up(tile.rows, kStripRows) * plan.panels() * divide_up(p.columns(), kDepth) +
-                                (step + 1 < p.steps ? divide_up(p.inner(), kStripRows) * p.unit_vectors() : 0);
-    add(tile.activations + (step - 1) * p.batch * p.gates * p.hidden, tile.rows * p.gates * p.hidden, strips);
-    if (step > 1) add(tile.states + (step - 2) * p.batch * p.hidden, tile.rows * p.hidden, strips);
-    if (tile.product != nullptr) add(tile.product + (step - 1) * p.batch * p.hidden, tile.rows * p.hidden, strips);
+    strips_ = divide_up(tile.rows, kStripRows) * plan.panels() * divide_up(p.columns(), kDepth) +
+              (step + 1 < p.steps ? divide_up(p.inner(), kStripRows) * p.unit_vectors() : 0);
+    const std::int64_t states = p.batch * p.hidden, all = tile.rows * p.hidden;
+    add(tile.activations + (step - 1) * states * p.gates, 1, 0, all * p.gates);
+    if (step > 1) add(tile.states + (step - 2) * states, 1, 0, all);
+    if (tile.product != nullptr) add(tile.product + (step - 1) * states, 1, 0, all);
+    if (!p.last) add(tile.dy + (step - 1) * p.hidden, tile.rows, p.y_stride(), p.hidden);
+    add(tile.x + (step - 1) * p.features, tile.rows, p.steps * p.features, p.features);
   }
 
   HWY_INLINE void run() {
     for (int i = 0; i < count_; ++i) {
       Range& range = ranges_[i];
-      for (std::int64_t line = 0; line < range.lines && range.next < range.end; ++line) {
-        __builtin_prefetch(range.next, 0, 2);
+      for (std::int64_t line = 0; line < range.lines && range.rows > 0; ++line) {
+        __builtin_prefetch(range.row + range.next, 0, 2);
         range.next += 16;
+        if (range.next < range.length) continue;
+        range.next = 0;
+        range.row += range.stride;
+        --range.rows;
       }
     }
   }
 
  private:
   struct Range {
-    const float *next, *end;
-    std::int64_t lines;  // with every strip
+    const float* row;
+    std::int64_t rows, stride, length, next, lines;  // lines: with every strip
   };
-  void add(const float* first, std::int64_t floats, std::int64_t strips) {
-    ranges_[count_++] = {first, first + floats, divide_up(floats, 16 * std::max<std::int64_t>(1, strips))};
+  void add(const float* first, std::int64_t rows, std::int64_t stride, std::int64_t length) {
+    const std::int64_t lines = rows * divide_up(length, 16);
+    if (length > 0)
+      ranges_[count_++] = {first, rows, stride, length, 0, divide_up(lines, std::max<std::int64_t>(1, strips_))};
   }
 
-  Range ranges_[3];  // NOLINT(modernize-avoid-c-arrays)
+  std::int64_t strips_ = 0;
+  Range ranges_[5];  // NOLINT(modernize-avoid-c-arrays)
   int count_ = 0;
 };
 
@@ -156,10 +166,12 @@ HWY_INLINE void differentiate_cell(const RecurrentProblem& p, const BackwardPlan
 
 template <class Cell>
 HWY_NOINLINE void differentiate_cells(const BackwardPlan& plan, const BackwardTile& tile, std::int64_t step) {
-  const RecurrentProblem& p = plan.p;
+  const std::int64_t whole = plan.p.hidden / kLanes * kLanes, left = plan.p.hidden - whole;
   for (std::int64_t row = 0; row < tile.rows; ++row) {
-    for_each_vector(p.hidden, [&](auto at, std::int64_t unit)
-                                  HWY_ATTR { differentiate_cell<Cell>(p, plan, tile, step, row, unit, at); });
+    for (std::int64_t unit = 0; unit < whole; unit += kLanes) {
+      differentiate_cell<Cell>(plan.p, plan, tile, step, row, unit, Whole{});
+    }
+    if (left > 0) differentiate_cell<Cell>(plan.p, plan, tile, step, row, whole, First{left});
   }
 }
 

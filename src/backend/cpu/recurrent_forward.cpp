@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/recurrent_forward.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 
 #include "backend/cpu/recurrent_cells-inl.h"
@@ -29,8 +30,9 @@ struct ForwardWeights {
 struct ForwardTile {
   const float *packed, *x;
   float *y, *activations, *states, *product;  // product: the n block of v of a GRU
-  float *hidden, *other_hidden;               // [rows, hidden]: h of the step before, and of this one
+  float *hidden, *other_hidden, *state;       // [rows, hidden]: h of the step before and of this one; c of an LSTM
   std::int64_t rows;
+  bool streams;  // outputs are whole aligned vectors
 };
 
 }  // namespace
@@ -69,38 +71,31 @@ void PackForward(const RecurrentProblem& p, const ForwardWeights& weights, std::
   }
 }
 
+// Stores past the caches, without reading the line first. Nothing of what a step saves is read before the backward
+// pass, and a store that waits for its line would hold up every later load that agrees with it in the low 12 bits of
+// its address, which weights of 32 KiB always do.
+struct Streamed {
+  HWY_INLINE void store(FloatVector v, float* p) const { hn::Stream(v, FloatTag(), p); }
+};
+
 // The cells of one sample and one vector of units.
-template <class Cell, class At>
+template <class Cell, class At, class Out>
 HWY_INLINE void run_cell(const RecurrentProblem& p, const ForwardTile& tile, std::int64_t step, std::int64_t row,
-                         std::int64_t unit, const float* sums, At at) {
+                         std::int64_t unit, const float* sums, At at, Out out) {
   const std::int64_t of_state = (step * p.batch + row) * p.hidden + unit;
-  float* state = tile.states + of_state;
-  const FloatVector before = step == 0 ? splat(0.0F) : at.load(state - p.batch * p.hidden);
-  const CellValues cell = Cell::values(sums, before);
+  float* state = tile.state + row * p.hidden + unit;
+  const CellValues cell = Cell::values(sums, step == 0 ? splat(0.0F) : at.load(state));
   float* activations = tile.activations + (step * p.batch + row) * p.gates * p.hidden + unit;
   HWY_UNROLL(3)
-  for (int block = 0; block < 3; ++block) at.store(cell.block[block], activations + block * p.hidden);
-  at.store(cell.block[3], p.gates == 4 ? activations + 3 * p.hidden : tile.product + of_state);
+  for (int block = 0; block < 3; ++block) out.store(cell.block[block], activations + block * p.hidden);
+  out.store(cell.block[3], p.gates == 4 ? activations + 3 * p.hidden : tile.product + of_state);
+  out.store(cell.state, tile.states + of_state);
   at.store(cell.state, state);
   at.store(cell.hidden, tile.other_hidden + row * p.hidden + unit);
   if (!p.last) {
-    at.store(cell.hidden, tile.y + row * p.y_stride() + step * p.hidden + unit);
+    out.store(cell.hidden, tile.y + row * p.y_stride() + step * p.hidden + unit);
   } else if (step == p.steps - 1) {
     at.store(cell.hidden, tile.y + row * p.y_stride() + unit);
-  }
-}
-
-// Fetches the lines that the cells of a strip will write, while its products are computed: a store that misses waits
-// for its line to come from memory, and 36 of them would not fit the store buffer.
-template <int kRows>
-HWY_INLINE void fetch_outputs(const RecurrentProblem& p, const ForwardTile& tile, std::int64_t step, std::int64_t row,
-                              std::int64_t unit) {
-  const std::int64_t first = step * p.batch + row;
-  for (int r = 0; r < kRows; ++r) {
-    const float* activations = tile.activations + (first + r) * p.gates * p.hidden + unit;
-    for (std::int64_t gate = 0; gate < p.gates; ++gate) __builtin_prefetch(activations + gate * p.hidden, 1);
-    __builtin_prefetch(tile.states + (first + r) * p.hidden + unit, 1);
-    if (!p.last) __builtin_prefetch(tile.y + (row + r) * p.y_stride() + step * p.hidden + unit, 1);
   }
 }
 
@@ -109,7 +104,6 @@ template <class Cell, int kRows>
 HWY_NOINLINE void forward_strip(const RecurrentProblem& p, const ForwardTile& tile, std::int64_t step, std::int64_t row,
                                 std::int64_t vector) {
   const float* panel = tile.packed + vector * (p.inner() + 1) * kPanelColumns;
-  fetch_outputs<kRows>(p, tile, step, row, vector * kLanes);
   FloatVector sums[kRows][kPanelVectors];  // NOLINT(modernize-avoid-c-arrays): vectors in registers
   HWY_UNROLL(6)
   for (int r = 0; r < kRows; ++r) {
@@ -126,10 +120,13 @@ HWY_NOINLINE void forward_strip(const RecurrentProblem& p, const ForwardTile& ti
   store_sums(sums, waiting, kPanelColumns, kPanelColumns, false);
   const std::int64_t unit = vector * kLanes;
   for (int r = 0; r < kRows; ++r) {
-    if (unit + kLanes <= p.hidden) {
-      run_cell<Cell>(p, tile, step, row + r, unit, waiting + r * kPanelColumns, Whole{});
+    const float* of_row = waiting + r * kPanelColumns;
+    if (tile.streams) {
+      run_cell<Cell>(p, tile, step, row + r, unit, of_row, Whole{}, Streamed{});
+    } else if (unit + kLanes <= p.hidden) {
+      run_cell<Cell>(p, tile, step, row + r, unit, of_row, Whole{}, Whole{});
     } else {
-      run_cell<Cell>(p, tile, step, row + r, unit, waiting + r * kPanelColumns, First{p.hidden - unit});
+      run_cell<Cell>(p, tile, step, row + r, unit, of_row, First{p.hidden - unit}, First{p.hidden - unit});
     }
   }
 }
@@ -144,6 +141,7 @@ void run_steps(const RecurrentProblem& p, ForwardTile tile) {
     }
     std::swap(tile.hidden, tile.other_hidden);
   }
+  hwy::FlushStream();
 }
 
 void ForwardSteps(const RecurrentProblem& p, const ForwardTile& tile) {
@@ -169,6 +167,18 @@ std::int64_t recurrent_lanes() {
   return HWY_DYNAMIC_DISPATCH(RecurrentLanes)();
 }
 
+namespace {
+
+// Whether all outputs can be streamed: vectors of units are whole and lie on their own size.
+bool streams(const RecurrentProblem& p, const KernelArgs& args) {
+  const auto aligned = [&](const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(4 * p.lanes) == 0;
+  };
+  return p.hidden == p.padded && std::all_of(args.outputs.begin(), args.outputs.end(), aligned);
+}
+
+}  // namespace
+
 std::unique_ptr<CpuKernel> prepare_recurrent(const KernelRequest& request) {
   const auto attributes = graph::RecurrentAttributes::from(request.attributes);
   const RecurrentProblem p(attributes.cell, attributes.last, request.inputs[0].shape, request.inputs[2].shape);
@@ -176,7 +186,7 @@ std::unique_ptr<CpuKernel> prepare_recurrent(const KernelRequest& request) {
   // Workspace: the panels; then for each tile h of two steps.
   const std::int64_t panel = (p.inner() + 1) * kBlocks * p.lanes, packed = whole_lines(p.unit_vectors() * panel);
   const std::int64_t hidden = whole_lines(tiles.size * p.hidden);
-  const Bytes workspace(4 * (packed + 2 * tiles.tiles() * hidden));
+  const Bytes workspace(4 * (packed + 3 * tiles.tiles() * hidden));
   return tile_kernel(
       {p.unit_vectors(), tiles.tiles()}, workspace, [=](std::size_t stage, std::int64_t tile, const KernelArgs& args) {
         float* panels = scratch(args);
@@ -186,7 +196,7 @@ std::unique_ptr<CpuKernel> prepare_recurrent(const KernelRequest& request) {
           return;
         }
         const std::int64_t first = tiles.begin(tile);
-        float* own = panels + packed + 2 * tile * hidden;
+        float* own = panels + packed + 3 * tile * hidden;
         HWY_DYNAMIC_DISPATCH(ForwardSteps)
         (p, ForwardTile{.packed = panels,
                         .x = input(args, 0) + first * p.steps * p.features,
@@ -196,7 +206,9 @@ std::unique_ptr<CpuKernel> prepare_recurrent(const KernelRequest& request) {
                         .product = p.gates == 4 ? nullptr : output(args, 3) + first * p.hidden,
                         .hidden = own,
                         .other_hidden = own + hidden,
-                        .rows = tiles.length(tile)});
+                        .state = own + 2 * hidden,
+                        .rows = tiles.length(tile),
+                        .streams = streams(p, args)});
       });
 }
 
