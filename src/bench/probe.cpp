@@ -103,6 +103,7 @@ void tidy(cluster::DeviceKind& device) {
   for (auto& [key, curve] : device.gemm) tidy_rates(curve);
   for (auto& [key, curve] : device.conv) tidy_rates(curve);
   for (auto& [key, curve] : device.attention) tidy_rates(curve);
+  for (auto& [key, curve] : device.recurrent) tidy_rates(curve);
   for (auto& [key, curve] : device.ops) {
     keep_first(curve, [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
     std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });

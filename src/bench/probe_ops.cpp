@@ -13,7 +13,6 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
-#include "graph/ops/recurrent.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -88,23 +87,6 @@ void ProbePlan::add_flat_ops() {
            {pooled, {DType::kU8, pooled.shape}});
     add_op(avg_pool2d_op(), AvgPool2dAttributes{}.to_attributes(), {image});
     add_op(avg_pool2d_grad_op(), AvgPool2dGradAttributes{{}, image.shape.dims()}.to_attributes(), {pooled});
-  }
-}
-
-void ProbePlan::add_recurrences() {
-  using namespace graph;
-  for (const Cell cell : {Cell::kLstm, Cell::kGru}) {
-    for (const std::int64_t samples : {16, 64, 256}) {
-      const std::int64_t batch = scaled(samples), steps = 16, hidden = 64, rows = gates_of(cell) * hidden;
-      const TensorType x = f32({batch, steps, hidden}), w = f32({rows, hidden}), b = f32({rows});
-      const Attributes forward = RecurrentAttributes{cell, false}.to_attributes();
-      std::vector<TensorType> inputs = {x, w, w, b, b}, saved = recurrent_op().infer(forward, inputs);
-      add_op(recurrent_op(), forward, inputs);
-      std::vector<TensorType> backward = {saved[0], x, w, w};
-      backward.insert(backward.end(), saved.begin() + 1, saved.end());
-      add_op(recurrent_grad_op(), RecurrentGradAttributes{cell, false, true}.to_attributes(), backward);
-      add_op(recurrent_grad_op(), RecurrentGradAttributes{cell, false, false}.to_attributes(), backward);
-    }
   }
 }
 

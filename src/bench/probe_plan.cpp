@@ -14,6 +14,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/recurrent.h"
 
 namespace headway::bench {
 namespace {
@@ -189,6 +190,40 @@ void ProbePlan::add_attentions() {
           add_attention(std::max<std::int64_t>(1, scaled(8)), 6, scaled(sequence), head_size, causal);
       }
     }
+  }
+}
+
+void ProbePlan::add_recurrence(graph::Cell cell, std::int64_t batch, std::int64_t features, std::int64_t hidden) {
+  constexpr std::int64_t kSteps = 32;
+  const std::int64_t rows = graph::gates_of(cell) * hidden;
+  const Attributes forward = graph::RecurrentAttributes{cell, false}.to_attributes();
+  const std::vector<TensorType> inputs = {f32({batch, kSteps, features}), f32({rows, features}), f32({rows, hidden}),
+                                          f32({rows}), f32({rows})};
+  const std::vector<TensorType> saved = graph::recurrent_op().infer(forward, inputs);
+  std::vector<TensorType> backward = {saved[0], inputs[0], inputs[1], inputs[2]};
+  backward.insert(backward.end(), saved.begin() + 1, saved.end());
+  const auto keep = [=](ProbePoint& point, const Op& op, const Attributes& attributes) {
+    const std::string key = "f32." + graph::cost_key(op, attributes);
+    const Flops flops = op.cost(attributes, point.inputs, point.outputs).flops;
+    point.name = fmt::format("{} {} x {} to {}", key, batch, features, hidden);
+    point.store = [=](DeviceKind& device, Seconds time) {
+      device.recurrent[key].push_back({batch, features, hidden, FlopsPerSecond(flops.value / time.value)});
+    };
+  };
+  keep(add(graph::recurrent_op(), forward, inputs), graph::recurrent_op(), forward);
+  for (const bool input_gradient : {false, true}) {
+    const Attributes attributes = graph::RecurrentGradAttributes{cell, false, input_gradient}.to_attributes();
+    keep(add(graph::recurrent_grad_op(), attributes, backward), graph::recurrent_grad_op(), attributes);
+  }
+}
+
+void ProbePlan::add_recurrences() {
+  for (const std::int64_t batch : {32, 512}) {
+    for (const std::int64_t features : {16, 64, 192}) {
+      add_recurrence(graph::Cell::kLstm, scaled(batch), features, 64);
+    }
+    add_recurrence(graph::Cell::kLstm, scaled(batch), 128, 128);
+    add_recurrence(graph::Cell::kGru, scaled(batch), 64, 64);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/device.h"
 #include "bench/probe_point.h"
+#include "graph/ops/recurrent.h"
 
 namespace headway::bench {
 
@@ -28,10 +29,10 @@ class ProbePlan {
   void add_epilogues();
   void add_convolutions();
   void add_attentions();
-  void add_recurrences();  // probe_ops.cpp
-  void add_row_ops();      // probe_ops.cpp: ops over the last axis
-  void add_flat_ops();     // probe_ops.cpp: element-wise ops, movement, pooling
-  void add_updates();      // probe_ops.cpp: optimizers
+  void add_recurrences();
+  void add_row_ops();   // probe_ops.cpp: ops over the last axis
+  void add_flat_ops();  // probe_ops.cpp: element-wise ops, movement, pooling
+  void add_updates();   // probe_ops.cpp: optimizers
 
   std::vector<ProbePoint> take() { return std::move(points_); }
 
@@ -43,6 +44,7 @@ class ProbePlan {
   void add_op(const graph::Op& op, const graph::Attributes& attributes, std::vector<graph::TensorType> inputs);
   void add_gemm(DType dtype, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k);
   void add_conv(std::int64_t batch, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t kernel);
+  void add_recurrence(graph::Cell cell, std::int64_t batch, std::int64_t features, std::int64_t hidden);
   void add_attention(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t head_size,
                      bool causal);
 

@@ -47,6 +47,10 @@ TEST(Probe, MeasuresEverything) {
        {"f32.attention", "f32.attention.causal", "f32.attention_grad", "f32.attention_grad.causal"}) {
     EXPECT_TRUE(cpu.attention.contains(kind)) << kind;
   }
+  for (const char* kind : {"f32.recurrent.lstm", "f32.recurrent_grad.lstm", "f32.recurrent_grad.lstm.input_gradient",
+                           "f32.recurrent.gru"}) {
+    EXPECT_TRUE(cpu.recurrent.contains(kind)) << kind;
+  }
   for (const char* key : {"f32.epilogue.relu", "f32.epilogue.gelu_tanh.keep_pre", "f32.adamw", "f32.layernorm.gelu_erf",
                           "f32.activation_grad.relu.bias_grad"}) {
     EXPECT_TRUE(cpu.ops.contains(key)) << key;

@@ -41,6 +41,13 @@ struct AttentionPoint {
   bool operator==(const AttentionPoint&) const = default;
 };
 
+// Measured rate of a recurrent layer ("recurrent", "recurrent_grad"), flops as graph::OpCost counts them.
+struct RecurrentPoint {
+  std::int64_t batch = 0, features = 0, hidden = 0;
+  FlopsPerSecond rate;
+  bool operator==(const RecurrentPoint&) const = default;
+};
+
 struct BandwidthPoint {
   Bytes working_set;
   BytesPerSecond rate;
@@ -58,6 +65,7 @@ struct DeviceKind {
   std::map<std::string, std::vector<GemmPoint>> gemm;            // key "f32.nt"
   std::map<std::string, std::vector<ConvPoint>> conv;            // key "f32.conv2d"
   std::map<std::string, std::vector<AttentionPoint>> attention;  // key "f32.attention.causal"
+  std::map<std::string, std::vector<RecurrentPoint>> recurrent;  // key "f32.recurrent.lstm"
   // Key graph::cost_key(node), "f32." in front. "f32.epilogue.x" is the time that a linear.x takes longer than a plain
   // linear, against the bytes of its outputs.
   std::map<std::string, std::vector<OpPoint>> ops;

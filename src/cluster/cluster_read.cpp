@@ -161,6 +161,10 @@ void read_point(const Item& item, AttentionPoint& point) {
   const std::vector<Item> row = item.row(4);
   point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number(kMostFlops))};
 }
+void read_point(const Item& item, RecurrentPoint& point) {
+  const std::vector<Item> row = item.row(4);
+  point = {row[0].whole(), row[1].whole(), row[2].whole(), FlopsPerSecond(row[3].number(kMostFlops))};
+}
 void read_point(const Item& item, ConvPoint& point) {
   const std::vector<Item> row = item.row(7);
   point = {row[0].whole(),
@@ -184,6 +188,9 @@ std::array<std::int64_t, 6> sizes(const GemmPoint& point) {
 }
 std::array<std::int64_t, 6> sizes(const AttentionPoint& point) {
   return {point.groups, point.sequence, point.head_size};
+}
+std::array<std::int64_t, 6> sizes(const RecurrentPoint& point) {
+  return {point.batch, point.features, point.hidden};
 }
 std::array<std::int64_t, 6> sizes(const ConvPoint& point) {
   return {point.batch, point.height, point.width, point.in, point.out, point.kernel};
@@ -221,7 +228,7 @@ void read_curves(const Item* item, const Names& names, std::map<std::string, std
 DeviceKind read_device(const Item& item) {
   const Section section(item,
                         {"name", "model", "threads", "memory_bytes", "launch_overhead_s", "peak_flops", "bandwidth"},
-                        {"gemm", "conv", "attention", "ops"});
+                        {"gemm", "conv", "attention", "recurrent", "ops"});
   DeviceKind device;
   device.name = section.at("name").text();
   device.model = section.at("model").text();
@@ -236,6 +243,7 @@ DeviceKind read_device(const Item& item) {
   read_curves(section.find("gemm"), {"nt", "nn", "tn", "tt"}, device.gemm);
   read_curves(section.find("conv"), {"conv2d", "conv2d_grad_input", "conv2d_grad_weight"}, device.conv);
   read_curves(section.find("attention"), {"attention", "attention_grad"}, device.attention);
+  read_curves(section.find("recurrent"), {"recurrent", "recurrent_grad"}, device.recurrent);
   read_curves(section.find("ops"), {}, device.ops);
   return device;
 }

@@ -22,6 +22,7 @@ Cluster example() {
   cpu.bandwidth = {{Bytes(16384), BytesPerSecond(1.0 / 3 * 1e12)}, {Bytes(1 << 28), BytesPerSecond(2e10)}};
   cpu.gemm["f32.nt"] = {{256, 128, 128, FlopsPerSecond(1e11)}, {256, 512, 128, FlopsPerSecond(1.5e11)}};
   cpu.conv["f32.conv2d_grad_input"] = {{16, 28, 28, 1, 32, 3, FlopsPerSecond(2e10)}};
+  cpu.recurrent["f32.recurrent.lstm"] = {{800, 20, 64, FlopsPerSecond(2e11)}};
   cpu.attention["f32.attention.causal"] = {{48, 256, 64, FlopsPerSecond(9e10)}};
   cpu.ops["f32.layernorm.gelu_erf.residual"] = {{Bytes(4096), Seconds(2e-6)}, {Bytes(1 << 20), Seconds(1.0 / 7)}};
   DeviceKind other = cpu;

@@ -35,6 +35,9 @@ std::string row(const GemmPoint& point) {
 std::string row(const AttentionPoint& point) {
   return fmt::format("[{}, {}, {}, {}]", point.groups, point.sequence, point.head_size, point.rate.value);
 }
+std::string row(const RecurrentPoint& point) {
+  return fmt::format("[{}, {}, {}, {}]", point.batch, point.features, point.hidden, point.rate.value);
+}
 std::string row(const ConvPoint& point) {
   return fmt::format("[{}, {}, {}, {}, {}, {}, {}]", point.batch, point.height, point.width, point.in, point.out,
                      point.kernel, point.rate.value);
@@ -64,6 +67,7 @@ std::string device_text(const DeviceKind& device) {
   text += curves("gemm", "m, n, k, flop/s", device.gemm);
   text += curves("conv", "batch, height, width, in, out, kernel, flop/s", device.conv);
   text += curves("attention", "batch x heads, sequence, head size, flop/s", device.attention);
+  text += curves("recurrent", "batch, features, hidden, flop/s", device.recurrent);
   text += curves("ops", "bytes of all operands, seconds", device.ops);
   return text;
 }

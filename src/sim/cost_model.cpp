@@ -11,6 +11,7 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/recurrent.h"
 
 namespace headway::sim {
 
@@ -108,6 +109,11 @@ CostModel::CostModel(const cluster::Cluster& cluster, const std::string& device_
                                  std::vector{real(point.head_size), real(point.sequence), real(point.groups)},
                                  point.rate.value);
                            })),
+      recurrent_(curves_of(device_.recurrent,
+                           [](const cluster::RecurrentPoint& point) {
+                             return std::pair(std::vector{real(point.features), real(point.hidden), real(point.batch)},
+                                              point.rate.value);
+                           })),
       ops_(curves_of(device_.ops,
                      [](const cluster::OpPoint& point) {
                        return std::pair(std::vector{real(point.bytes.value)}, point.time.value);
@@ -180,6 +186,18 @@ std::optional<Seconds> CostModel::attention_time(const Graph& graph, const Node&
   return work.cost.flops / FlopsPerSecond(std::min(rate, peak(work.dtype).value));
 }
 
+std::optional<Seconds> CostModel::recurrent_time(const Graph& graph, const Node& node, const Work& work) const {
+  const bool backward = node.op == &graph::recurrent_grad_op();
+  if (!backward && node.op != &graph::recurrent_op()) return std::nullopt;
+  const Curve* curve = find(recurrent_, work.prefix + graph::cost_key(node));
+  if (curve == nullptr) return std::nullopt;
+  const std::vector<graph::TensorType> types = graph.input_types(node);
+  const std::size_t x = backward ? 1 : 0;
+  const graph::RecurrentSizes sizes = graph::recurrent_sizes(types[x].shape, types[x + 2].shape);
+  const double rate = curve->at(std::array{real(sizes.features), real(sizes.hidden), real(sizes.batch)});
+  return work.cost.flops / FlopsPerSecond(std::min(rate, peak(work.dtype).value));
+}
+
 std::optional<Seconds> CostModel::op_time(const std::string& key, Bytes bytes) const {
   const Curve* curve = find(ops_, key);
   if (curve == nullptr) return std::nullopt;
@@ -210,6 +228,7 @@ Price CostModel::price(const Graph& graph, const Node& node) const {
   std::optional<Seconds> time = product_time(graph, node, work);
   if (!time) time = conv_time(graph, node, work);
   if (!time) time = attention_time(graph, node, work);
+  if (!time) time = recurrent_time(graph, node, work);
   // No product runs faster than its bytes: rates are clamped outside the measured sizes.
   if (time) time = std::max(*time, least);
   if (!time) time = op_time(work.prefix + graph::cost_key(node), work.bytes);

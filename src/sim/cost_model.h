@@ -1,7 +1,8 @@
 // Prices tasks with the curves of a cluster file.
 //
 // A node is priced by the first of these that the file knows:
-// 1. matrix products, convolutions and fused attention: flops over the measured rate at their sizes, never above the
+// 1. matrix products, convolutions, fused attention and recurrent layers: flops over the measured rate at their sizes,
+// never above the
 //    peak, never under what their bytes take; and what an epilogue (activation, second output) adds;
 // 2. other ops: the measured time at their bytes, under graph::cost_key(node) or a shorter form of it;
 // 3. everything else: the larger of flops over peak and bytes over bandwidth, after one launch overhead.
@@ -47,6 +48,7 @@ class CostModel {
   std::optional<Seconds> product_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
   std::optional<Seconds> conv_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
   std::optional<Seconds> attention_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
+  std::optional<Seconds> recurrent_time(const graph::Graph& graph, const graph::Node& node, const Work& work) const;
   std::optional<Seconds> op_time(const std::string& key, Bytes bytes) const;
   Seconds epilogue_time(const graph::Graph& graph, const graph::Node& node) const;
   Seconds roofline(const Work& work) const;
@@ -55,6 +57,7 @@ class CostModel {
   std::map<std::string, Curve> gemm_;       // rate by m, n, k
   std::map<std::string, Curve> conv_;       // rate by kernel area, in, out, output positions
   std::map<std::string, Curve> attention_;  // rate by head size, sequence, groups
+  std::map<std::string, Curve> recurrent_;  // rate by features, hidden, batch
   std::map<std::string, Curve> ops_;        // seconds by bytes
   Curve bandwidth_;                         // bytes per second by working set
 };

@@ -13,6 +13,7 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/recurrent.h"
 #include "sim/test_cluster.h"
 
 namespace headway::sim {
@@ -159,6 +160,21 @@ TEST(CostModel, AttentionFollowsItsCurve) {
   graph::attention(graph, qkv, {6, true});
   // Two products of 48 groups of 128 x 128 x 64, half of them.
   EXPECT_NEAR(price_of(cluster, graph).time.value, 2 * 2.0 * 48 * 128 * 128 * 64 / 2 / 2e10, kExact);
+}
+
+TEST(CostModel, RecurrentLayersFollowTheirCurve) {
+  cluster::Cluster cluster = plain_cluster();
+  // rate = 1e10 * batch / 64; the curve of a layer serves for one that gives its last step only.
+  cluster.devices[0].recurrent["f32.recurrent.lstm"] = {{64, 20, 64, FlopsPerSecond(1e10)},
+                                                        {256, 20, 64, FlopsPerSecond(4e10)}};
+  Graph graph;
+  const auto input = [&](const char* name, Shape shape) {
+    return graph.add_input(name, {DType::kF32, std::move(shape)});
+  };
+  const graph::RecurrentWeights weights = {input("ih", {256, 20}), input("hh", {256, 64}), input("bih", {256}),
+                                           input("bhh", {256})};
+  graph::recurrent(graph, input("x", {128, 60, 20}), weights, {graph::Cell::kLstm, true});
+  EXPECT_NEAR(price_of(cluster, graph).time.value, 2.0 * 128 * 60 * 256 * (20 + 64) / 2e10, kExact);
 }
 
 TEST(CostModel, MoreWorkNeverTakesLess) {
