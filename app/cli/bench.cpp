@@ -72,6 +72,7 @@ record::Result bench_one(const std::string& name, const BenchOptions& options, c
   result.metrics.joules_per_step = measured.meters.joules;
   fill_figures(result, {measured.seconds, measured.stop, &measured.timeline, measured.traced_steps}, session.schedule(),
                model, run.data.batch, cluster);
+  note_dropped(result, session.executor());
   if (!meters.missing().empty()) result.notes.push_back("not readable here: " + meters.missing());
   if (!options.no_store) store_result(result);  // before anything that can fail
   if (!options.timeline.empty()) {
@@ -114,7 +115,9 @@ void run_bench(const BenchOptions& options) {
   if (options.all) {
     for (const bench::Workload& workload : bench::standard_workloads()) names.emplace_back(workload.name);
   }
-  if (names.empty()) throw UserError("bench: name a workload, or say --all; known: mlp, mlp_small, gpt, convnet");
+  if (names.empty())
+    throw UserError(
+        "bench: name a workload, or say --all; known: mlp, mlp_small, gpt, gpt2, moe, xs_transformer, convnet, lstm");
   const auto cluster = find_cluster(options.cluster_file);
   std::vector<record::Result> results;
   for (const std::string& name : names) {
@@ -134,7 +137,8 @@ void add_bench(CLI::App& program) {
       "Example: headway bench mlp convnet gpt --json results.json\n"
       "         headway bench gpt --against torch --python torchenv/bin/python\n"
       "         headway bench --to-target models/fashion_mnist.yaml --seeds 3");
-  command->add_option("NAME", options->names, "mlp, mlp_small, gpt, convnet, or run files");
+  command->add_option("NAME", options->names,
+                      "mlp, mlp_small, gpt, gpt2, moe, xs_transformer, convnet, lstm, or run files");
   command->add_flag("--all", options->all, "Every standard workload");
   command->add_option("--seconds", options->seconds, "At most this long for one workload")
       ->check(CLI::Range(0.1, 3600.0))

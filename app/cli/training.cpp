@@ -79,6 +79,7 @@ record::Result run_training(const TrainOptions& options) {
   const schedule::Schedule& schedule = trainer.session().schedule();
   fill_figures(result, {seconds, "steps", timeline.spans.empty() ? nullptr : &timeline, report.traced_steps}, schedule,
                model, run.data.batch, cluster ? &*cluster : nullptr);
+  note_dropped(result, trainer.session().executor());
   store_result(result);  // before anything that can fail
   if (!options.timeline.empty()) {
     const auto predicted = predict(schedule, cluster ? &*cluster : nullptr);

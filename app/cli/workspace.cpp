@@ -45,6 +45,7 @@ data::Split open_data(const record::Run& run, const models::Model& model) {
   if (model.sample.sequence > 0) options.sequence = model.sample.sequence;
   if (model.sample.vocab > 0) options.vocab = model.sample.vocab;
   if (model.sample.features > 0) options.features = model.sample.features;
+  options.rows_per_sample = model.sample.rows;
   if (run.data.path) options.directory = *run.data.path;
   data::Split split = data::open_source(options);
 
@@ -90,6 +91,13 @@ record::Result new_result(const std::string& kind, const std::string& workload, 
   result.threads = device.threads();
   result.device = device.kind();
   return result;
+}
+
+void note_dropped(record::Result& result, runtime::Executor& executor) {
+  const graph::ValueId dropped = executor.schedule().graph.find("dropped");
+  if (dropped == graph::kNoValue) return;
+  result.notes.push_back(fmt::format("dropped tokens: {:.2f} % of the choices of the last step found their expert full",
+                                     100 * static_cast<double>(executor.floats(dropped)[0])));
 }
 
 void store_result(record::Result& result) {

@@ -40,6 +40,9 @@ std::optional<cluster::Cluster> find_cluster(const std::string& file);
 record::Result new_result(const std::string& kind, const std::string& workload, const record::Run& run,
                           const backend::Device& device);
 
+// After a step of a mixture of experts: a note of the share of choices that found their expert full.
+void note_dropped(record::Result& result, runtime::Executor& executor);
+
 // Stores a result for this user; a store that cannot be written becomes a note of the result, not a failure.
 void store_result(record::Result& result);
 

@@ -9,10 +9,14 @@
 #include "graph/ops/cast.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -56,6 +60,21 @@ void ProbePlan::add_row_ops() {
     const TensorType ids{DType::kI32, {rows}};
     add_op(embedding_op(), {}, {f32({256, n}), ids});
     add_op(embedding_grad_op(), EmbeddingGradAttributes{256}.to_attributes(), {x, ids});
+    add_op(position_embedding_op(), {}, {f32({rows, n}), f32({rows, n})});
+    add_op(position_embedding_grad_op(), EmbeddingGradAttributes{rows}.to_attributes(), {x});
+    const std::int64_t experts = 8, choices = 2, tokens = std::max<std::int64_t>(1, rows / choices);
+    const TensorType each{DType::kI32, {tokens, choices}}, sources{DType::kI32, {tokens * choices}};
+    const TensorType of_token = f32({tokens, n}), of_row = f32({tokens * choices, n}), weights = f32({tokens, choices});
+    const TensorType probabilities = f32({tokens, experts});
+    add_op(moe_route_op(), MoeRouteAttributes{choices, expert_capacity(tokens, experts, choices, 1.25)}.to_attributes(),
+           {probabilities});
+    add_op(moe_route_grad_op(), {}, {weights, loss, probabilities, each, each, f32({experts})});
+    add_op(moe_dispatch_op(), {}, {of_token, each, sources});
+    add_op(moe_combine_op(), {}, {of_row, each, sources, weights});
+    add_op(moe_weight_grad_op(), {}, {of_token, of_row, each});
+    for (const bool inverse : {false, true}) {
+      add_op(rotary_op(), RotaryAttributes{6, 64, 10000, inverse}.to_attributes(), {f32({1, rows, n})});
+    }
     add_op(sum_leading_op(), SumLeadingAttributes{1}.to_attributes(), {x});
     for (const Activation activation : kActivations) {
       add_op(activation_op(), ActivationAttributes{activation}.to_attributes(), {x});

@@ -12,6 +12,7 @@
 #include "data/fashion_mnist.h"
 #include "data/kjv.h"
 #include "data/slice.h"
+#include "data/stacked.h"
 #include "data/synthetic.h"
 
 namespace headway::data {
@@ -58,7 +59,9 @@ Split open_kjv(const SourceOptions& options) {
 }
 
 Split open_synthetic(const SourceOptions& options) {
-  return split_samples(options, std::make_unique<SyntheticRows>(options.rows, options.features, options.seed));
+  std::unique_ptr<Dataset> rows = std::make_unique<SyntheticRows>(options.rows, options.features, options.seed);
+  if (options.rows_per_sample > 0) rows = std::make_unique<Stacked>(std::move(rows), options.rows_per_sample);
+  return split_samples(options, std::move(rows));
 }
 
 void check(const SourceOptions& options, const Source& source) {

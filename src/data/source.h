@@ -19,6 +19,7 @@ struct SourceOptions {
   std::int64_t sequence = 256;           // text: tokens in a window
   std::int64_t vocab = 256;              // text: bytes must be less than this
   std::int64_t features = 130;           // synthetic
+  std::int64_t rows_per_sample = 0;      // synthetic: a sample is that many rows; 0: one, without an axis of rows
   std::int64_t rows = 1'000'000;         // synthetic, the validation rows among them
   std::filesystem::path directory = {};  // fashion_mnist: where its files are; empty: where the package puts them
 };

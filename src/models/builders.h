@@ -9,8 +9,18 @@ namespace headway::models {
 Model build_mlp(const record::ModelConfig& config, std::int64_t batch, bool training);
 // convnet.cpp. Options image (28), channels (1), conv1 (32), conv2 (64), conv3 (64), hidden (128), classes (10).
 Model build_convnet(const record::ModelConfig& config, std::int64_t batch, bool training);
-// gpt.cpp. Options layers (6), hidden (384), heads (6), sequence (256), vocab (256), dropout (0).
+// gpt.cpp. Options layers (6), hidden (384), heads (6), sequence (256), positions (sequence), vocab (256), tied
+// (false), dropout (0). The table of positions may be longer than the sequence; a tied head multiplies by the token
+// embedding.
 Model build_gpt(const record::ModelConfig& config, std::int64_t batch, bool training);
+// gpt.cpp: gpt where every second layer has a mixture of experts, of the same width each. Options of gpt, and experts
+// (8), choices (2) of a token, capacity_factor (1.25), balance (0.01): the weight of the load-balancing loss, which
+// only training adds to the loss. An output "dropped" is the share of choices that found an expert full.
+Model build_moe(const record::ModelConfig& config, std::int64_t batch, bool training);
+// bert.cpp. Options layers (12), hidden (768), heads (12), sequence (128), positions (512), vocab (30522), dropout (0).
+Model build_bert(const record::ModelConfig& config, std::int64_t batch, bool training);
+// xs_transformer.cpp. Options instruments (1000), features (64), layers (4), hidden (256), heads (4), dropout (0).
+Model build_xs_transformer(const record::ModelConfig& config, std::int64_t batch, bool training);
 
 // lstm.cpp. Options steps (60), features (20), hidden (64), layers (2), cell (lstm; or gru).
 Model build_lstm(const record::ModelConfig& config, std::int64_t batch, bool training);

@@ -14,8 +14,12 @@ std::span<const ModelRow> all_models() {
   static constexpr std::array kModels = {
       ModelRow{"mlp", "tabular rows through linear, LayerNorm, GELU layers to one value", build_mlp},
       ModelRow{"convnet", "three convolutions and two linear layers over small images", build_convnet},
-      ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, untied head", build_gpt},
       ModelRow{"lstm", "LSTM or GRU layers over windows of features, the last step to one value", build_lstm},
+      ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, head tied or not", build_gpt},
+      ModelRow{"moe", "gpt with mixtures of experts in every second layer", build_moe},
+      ModelRow{"bert", "a post-norm encoder over tokens, full attention, a tied head for every token", build_bert},
+      ModelRow{"xs_transformer", "a pre-norm transformer over the instruments of a day, full attention",
+               build_xs_transformer},
   };
   return kModels;
 }

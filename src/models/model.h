@@ -14,6 +14,7 @@ namespace headway::models {
 // What a data source must know of a model; 0 where it does not apply.
 struct SampleShape {
   std::int64_t features = 0;
+  std::int64_t rows = 0;  // a sample is that many rows of features; 0: one row
   std::int64_t sequence = 0;
   std::int64_t vocab = 0;
   std::int64_t classes = 0;

@@ -10,6 +10,7 @@
 #include "graph/cost_key.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/conv2d.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/recurrent.h"
 
@@ -70,8 +71,17 @@ const Curve* find(const std::map<std::string, Curve>& curves, std::string key) {
   }
 }
 
+// Whether linear's attributes and epilogue are there.
+bool is_linear(const graph::Op* op) {
+  return op == &graph::linear_op() || op == &graph::grouped_linear_op();
+}
+
+// "" for what is no product.
 std::string layout_of(const Node& node) {
-  if (node.op == &graph::linear_op()) return "nt";
+  if (is_linear(node.op)) return "nt";
+  if (node.op == &graph::grouped_linear_grad_input_op()) return "nn";
+  if (node.op == &graph::grouped_linear_grad_weight_op()) return "tn";
+  if (node.op != &graph::matmul_op()) return "";
   const graph::MatmulAttributes attributes = graph::MatmulAttributes::from(node.attributes);
   return std::string(attributes.transpose_a ? "t" : "n") + (attributes.transpose_b ? "t" : "n");
 }
@@ -134,7 +144,6 @@ Seconds CostModel::roofline(const Work& work) const {
 }
 
 std::optional<Seconds> CostModel::product_time(const Graph& graph, const Node& node, const Work& work) const {
-  if (node.op != &graph::linear_op() && node.op != &graph::matmul_op()) return std::nullopt;
   const auto curve = gemm_.find(work.prefix + layout_of(node));
   if (curve == gemm_.end()) return std::nullopt;
   Seconds time;
@@ -149,7 +158,7 @@ std::optional<Seconds> CostModel::product_time(const Graph& graph, const Node& n
 
 // Of the result, which is f32 for operands of every type.
 Seconds CostModel::epilogue_time(const Graph& graph, const Node& node) const {
-  if (node.op != &graph::linear_op()) return Seconds(0);
+  if (!is_linear(node.op)) return Seconds(0);
   const graph::LinearAttributes attributes = graph::LinearAttributes::from(node.attributes);
   if (attributes.activation == graph::Activation::kNone) return Seconds(0);
   Bytes written;
@@ -181,8 +190,9 @@ std::optional<Seconds> CostModel::attention_time(const Graph& graph, const Node&
   const Curve* curve = find(attention_, work.prefix + graph::cost_key(node));
   if (curve == nullptr) return std::nullopt;
   const Shape qkv = graph.input_types(node)[backward ? 1 : 0].shape;
-  const std::int64_t heads = graph::AttentionAttributes::from(node.attributes).heads;
-  const double rate = curve->at(std::array{real(qkv[2] / (3 * heads)), real(qkv[1]), real(qkv[0] * heads)});
+  const auto attributes = graph::AttentionAttributes::from(node.attributes);
+  const double rate =
+      curve->at(std::array{real(qkv[2] / attributes.all_heads()), real(qkv[1]), real(qkv[0] * attributes.heads)});
   return work.cost.flops / FlopsPerSecond(std::min(rate, peak(work.dtype).value));
 }
 

@@ -8,12 +8,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/cases.h"
@@ -31,6 +34,7 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::cast_op, cast_cases},
       CaseRow{graph::sum_leading_op, sum_leading_cases},
       CaseRow{graph::accumulate_op, accumulate_cases},
+      CaseRow{graph::rotary_op, rotary_cases},
       CaseRow{graph::attention_op, attention_cases},
       CaseRow{graph::attention_grad_op, attention_grad_cases},
       CaseRow{graph::recurrent_op, recurrent_cases},
@@ -41,6 +45,16 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::dropout_op, dropout_cases},
       CaseRow{graph::embedding_op, embedding_cases},
       CaseRow{graph::embedding_grad_op, embedding_grad_cases},
+      CaseRow{graph::position_embedding_op, position_embedding_cases},
+      CaseRow{graph::position_embedding_grad_op, position_embedding_grad_cases},
+      CaseRow{graph::grouped_linear_op, grouped_linear_cases},
+      CaseRow{graph::grouped_linear_grad_input_op, grouped_linear_grad_input_cases},
+      CaseRow{graph::grouped_linear_grad_weight_op, grouped_linear_grad_weight_cases},
+      CaseRow{graph::moe_route_op, moe_route_cases},
+      CaseRow{graph::moe_route_grad_op, moe_route_grad_cases},
+      CaseRow{graph::moe_dispatch_op, moe_dispatch_cases},
+      CaseRow{graph::moe_combine_op, moe_combine_cases},
+      CaseRow{graph::moe_weight_grad_op, moe_weight_grad_cases},
       CaseRow{graph::layernorm_op, layernorm_cases},
       CaseRow{graph::layernorm_grad_op, layernorm_grad_cases},
       CaseRow{graph::linear_op, linear_cases},

@@ -19,6 +19,7 @@ void dropout_cases(CaseMaker& maker);
 // cases_products.cpp
 void linear_cases(CaseMaker& maker);
 void matmul_cases(CaseMaker& maker);
+void rotary_cases(CaseMaker& maker);
 void attention_cases(CaseMaker& maker);
 void attention_grad_cases(CaseMaker& maker);
 // cases_recurrent.cpp
@@ -39,8 +40,19 @@ void softmax_cases(CaseMaker& maker);
 void softmax_grad_cases(CaseMaker& maker);
 void embedding_cases(CaseMaker& maker);
 void embedding_grad_cases(CaseMaker& maker);
+void position_embedding_cases(CaseMaker& maker);
+void position_embedding_grad_cases(CaseMaker& maker);
 void reshape_cases(CaseMaker& maker);
 void transpose_cases(CaseMaker& maker);
+// cases_moe.cpp
+void grouped_linear_cases(CaseMaker& maker);
+void grouped_linear_grad_input_cases(CaseMaker& maker);
+void grouped_linear_grad_weight_cases(CaseMaker& maker);
+void moe_route_cases(CaseMaker& maker);
+void moe_route_grad_cases(CaseMaker& maker);
+void moe_dispatch_cases(CaseMaker& maker);
+void moe_combine_cases(CaseMaker& maker);
+void moe_weight_grad_cases(CaseMaker& maker);
 // cases_loss.cpp
 void cross_entropy_cases(CaseMaker& maker);
 void cross_entropy_grad_cases(CaseMaker& maker);

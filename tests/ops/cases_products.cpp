@@ -1,5 +1,6 @@
 #include "graph/ops/attention.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/rotary.h"
 #include "tests/ops/cases.h"
 
 namespace headway::ops_test {
@@ -85,22 +86,46 @@ namespace {
 struct AttentionSize {
   std::int64_t batch, sequence, heads, size;
   bool large = false;
+  std::int64_t kv_heads = 0;
+
+  graph::AttentionAttributes attributes(bool causal) const { return {heads, causal, kv_heads}; }
+  Shape qkv() const { return {batch, sequence, attributes(false).all_heads() * size}; }
 };
 
 std::vector<AttentionSize> attention_sizes(Random& random) {
-  return {{1, 1, 1, 1},  {2, 5, 2, 3},    {1, 7, 3, 8},
-          {0, 4, 2, 4},  {1, 33, 1, 16},  {2, random.integer(2, 40), random.integer(1, 4), random.integer(1, 24)},
-          {1, 64, 2, 5}, {2, 130, 1, 64}, {2, 197, 4, 32, true}};
+  return {{1, 1, 1, 1},
+          {2, 5, 2, 3},
+          {1, 7, 3, 8},
+          {0, 4, 2, 4},
+          {1, 33, 1, 16},
+          {2, random.integer(2, 40), random.integer(1, 4), random.integer(1, 24)},
+          {1, 64, 2, 5},
+          {2, 130, 1, 64},
+          {2, 197, 4, 32, true},
+          {2, 9, 4, 6, false, 2},
+          {1, 70, 6, 8, false, 1},
+          {2, 150, 6, 32, true, 2}};
 }
 
 }  // namespace
 
+void rotary_cases(CaseMaker& maker) {
+  const auto rotary = [&](Shape x, std::int64_t heads, std::int64_t size, bool inverse) -> OpCase& {
+    return maker.add(graph::RotaryAttributes{heads, size, 10000, inverse}.to_attributes(), {maker.floats(x)});
+  };
+  for (const bool inverse : {false, true}) {
+    rotary({1, 1, 2}, 1, 2, inverse);
+    rotary({2, 5, 12}, 3, 4, inverse);
+    rotary({2, 7, 50}, 2, 18, inverse);  // the rest is copied
+    rotary({0, 7, 8}, 1, 8, inverse);
+    rotary({3, 130, 9 * 64}, 6, 64, inverse).large = true;
+  }
+}
+
 void attention_cases(CaseMaker& maker) {
   for (const bool causal : {false, true}) {
     for (const AttentionSize& at : attention_sizes(maker.random())) {
-      const graph::Attributes attributes = graph::AttentionAttributes{at.heads, causal}.to_attributes();
-      const Shape qkv = {at.batch, at.sequence, 3 * at.heads * at.size};
-      maker.add(attributes, {maker.floats(qkv)}).large = at.large;
+      maker.add(at.attributes(causal).to_attributes(), {maker.floats(at.qkv())}).large = at.large;
     }
     // Scores of several hundred: a softmax without its maximum would overflow.
     maker.add(graph::AttentionAttributes{1, causal}.to_attributes(), {maker.floats({1, 9, 12}, -24, 24)});
@@ -110,8 +135,8 @@ void attention_cases(CaseMaker& maker) {
 void attention_grad_cases(CaseMaker& maker) {
   for (const bool causal : {false, true}) {
     for (const AttentionSize& at : attention_sizes(maker.random())) {
-      const graph::Attributes attributes = graph::AttentionAttributes{at.heads, causal}.to_attributes();
-      const Operand qkv = maker.floats({at.batch, at.sequence, 3 * at.heads * at.size});
+      const graph::Attributes attributes = at.attributes(causal).to_attributes();
+      const Operand qkv = maker.floats(at.qkv());
       const std::vector<Operand> saved = maker.run(graph::attention_op(), attributes, {qkv});
       const Operand dout = maker.floats({at.batch, at.sequence, at.heads * at.size});
       maker.add(attributes, {dout, qkv, saved[0], saved[1]}).large = at.large;

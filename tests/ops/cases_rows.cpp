@@ -110,6 +110,32 @@ void embedding_grad_cases(CaseMaker& maker) {
   grad(5003, 65, {2, 333}).large = true;
 }
 
+namespace {
+
+struct Positions {
+  Shape x;
+  std::int64_t rows;  // of the table
+  bool large = false;
+};
+
+const std::vector<Positions> kPositions = {
+    {{1, 1}, 1},    {{3, 5}, 3},        {{2, 3, 7}, 5},   {{0, 3, 4}, 4},
+    {{2, 0, 4}, 2}, {{2, 2, 5, 33}, 6}, {{4, 17, 8}, 17}, {{5, 131, 389}, 200, true}};
+
+}  // namespace
+
+void position_embedding_cases(CaseMaker& maker) {
+  for (const Positions& at : kPositions) {
+    maker.add({}, {maker.floats(at.x), maker.floats({at.rows, at.x[-1]})}).large = at.large;
+  }
+}
+
+void position_embedding_grad_cases(CaseMaker& maker) {
+  for (const Positions& at : kPositions) {
+    maker.add(graph::EmbeddingGradAttributes{at.rows}.to_attributes(), {maker.floats(at.x)}).large = at.large;
+  }
+}
+
 void reshape_cases(CaseMaker& maker) {
   const auto reshape = [&](const Shape& from, std::vector<std::int64_t> to) {
     graph::Attributes attributes;

@@ -74,9 +74,18 @@ TEST(Cost, AttentionByHand) {
 }
 
 TEST(Cost, OthersHaveNoFlopsAndProductsAddUp) {
-  const std::set<std::string_view> counted = {
-      "linear",    "matmul",         "conv2d",    "conv2d_grad_input", "conv2d_grad_weight",
-      "attention", "attention_grad", "recurrent", "recurrent_grad"};
+  const std::set<std::string_view> counted = {"linear",
+                                              "matmul",
+                                              "conv2d",
+                                              "conv2d_grad_input",
+                                              "conv2d_grad_weight",
+                                              "attention",
+                                              "attention_grad",
+                                              "recurrent",
+                                              "recurrent_grad",
+                                              "grouped_linear",
+                                              "grouped_linear_grad_input",
+                                              "grouped_linear_grad_weight"};
   for (const OpCase& test : all_small_cases()) {
     const graph::OpCost cost = test.op->cost(test.attributes, test.input_types, test.output_types);
     if (!counted.contains(test.op->name())) {
@@ -98,9 +107,13 @@ TEST(Cost, EveryOperandIsReadOrWrittenOnce) {
     Bytes read, written;
     for (const graph::TensorType& type : test.input_types) read += type.bytes();
     for (const graph::TensorType& type : test.output_types) written += type.bytes();
-    // A view moves nothing; an embedding reads only the rows that are asked for.
+    // A view moves nothing; embeddings read only the rows that are asked for.
     if (test.op == &graph::reshape_op()) read = written = Bytes(0);
     if (test.op == &graph::embedding_op()) read = test.input_types[1].bytes() + test.output_types[0].bytes();
+    if (test.op == &graph::position_embedding_op()) {
+      const Shape& x = test.input_types[0].shape;
+      read = test.input_types[0].bytes() + Bytes(4 * x[-2] * x[-1]);
+    }
     EXPECT_EQ(cost.read, read) << test.label;
     EXPECT_EQ(cost.written, written) << test.label;
   }

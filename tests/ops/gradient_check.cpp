@@ -28,6 +28,13 @@ graph::ValueId GraphMaker::input(const Shape& shape, double low, double high) {
   return graph_.add_input(name, {DType::kF32, shape});
 }
 
+graph::ValueId GraphMaker::ids_of(Tensor values) {
+  const std::string name = fmt::format("ids{}", names_++);
+  const graph::ValueId id = graph_.add_input(name, {DType::kI32, {static_cast<std::int64_t>(values.size())}});
+  given_[name] = std::move(values);
+  return id;
+}
+
 graph::ValueId GraphMaker::ids(const Shape& shape, std::int64_t low, std::int64_t high) {
   const std::string name = fmt::format("ids{}", names_++);
   given_[name] = random_.integers(shape, low, high);

@@ -27,6 +27,7 @@ class GraphMaker {
   graph::ValueId parameter_of(const Shape& shape, Tensor values);
   graph::ValueId input(const Shape& shape, double low = -2, double high = 2);
   graph::ValueId ids(const Shape& shape, std::int64_t low, std::int64_t high);
+  graph::ValueId ids_of(Tensor values);
   // Gives "position" (see dropout.h) its values; for graphs that use it.
   void set_position(std::int64_t seed, std::int64_t step, std::int64_t micro_batch, std::int64_t first_sample);
   // Random values for every state, a learning rate and bias corrections for "hyper", a place for "position".

@@ -8,11 +8,14 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/gradient_check.h"
@@ -172,10 +175,53 @@ ValueId build_embedding(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::embedding(maker.graph(), table, ids));
 }
 
+ValueId build_position_embedding(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims = any_shape(maker, variant).dims();
+  dims.insert(dims.end() - 1, extent(maker));
+  const ValueId x = maker.parameter(Shape(dims));
+  const ValueId table = maker.parameter({dims[dims.size() - 2] + variant % 2, dims.back()});
+  return maker.loss_of(graph::position_embedding(maker.graph(), x, table));
+}
+
+ValueId build_grouped_linear(GraphMaker& maker, int variant) {
+  const std::int64_t groups = extent(maker, 3), n = extent(maker), k = extent(maker);
+  Tensor offsets = {0};
+  for (std::int64_t group = 0; group < groups; ++group) {
+    offsets.push_back(offsets.back() + static_cast<double>(maker.random().integer(0, 3)));
+  }
+  const std::int64_t rows = static_cast<std::int64_t>(offsets.back()) + variant % 2;  // perhaps one of no group
+  const ValueId x = maker.parameter({std::max<std::int64_t>(rows, 1), k}), w = maker.parameter({groups, n, k});
+  const ValueId b = variant % 3 == 0 ? graph::kNoValue : maker.parameter({groups, n});
+  return maker.loss_of(graph::grouped_linear(maker.graph(), x, w, maker.ids_of(offsets), b));
+}
+
+// A mixture whole, so that the gradients of all its ops are needed. Choices change where two logits are equal, so the
+// logits differ; capacities drop some.
+ValueId build_moe(GraphMaker& maker, int variant) {
+  const std::int64_t tokens = variant == 0 ? 1 : 2 + extent(maker), experts = variant == 0 ? 1 : 1 + extent(maker, 4);
+  const std::int64_t choices = maker.random().integer(1, experts), n = extent(maker);
+  graph::Graph& graph = maker.graph();
+  const Shape shape = {tokens, experts};
+  const ValueId logits = maker.parameter_of(shape, maker.random().distinct(shape, 0.1));
+  const graph::MoeRouting routing =
+      graph::moe_route(graph, logits, {choices, graph::expert_capacity(tokens, experts, choices, 0.3 + 0.3 * variant)});
+  const ValueId x = maker.parameter({tokens, n}), factors = maker.parameter({tokens * choices, n});
+  const ValueId y = graph::mul(graph, graph::moe_dispatch(graph, x, routing), factors);
+  const ValueId loss = maker.loss_of(graph::moe_combine(graph, y, routing));
+  return variant % 2 == 0 ? graph::add(graph, loss, graph::scale(graph, routing.balance, 0.7)) : loss;
+}
+
+ValueId build_rotary(GraphMaker& maker, int variant) {
+  const std::int64_t heads = extent(maker, 3), size = 2 * extent(maker, 3);
+  const ValueId x = maker.parameter({extent(maker, 2), extent(maker), heads * size + variant % 3});
+  return maker.loss_of(graph::rotary(maker.graph(), x, {heads, size, variant == 0 ? 10.0 : 10000.0, variant % 2 == 1}));
+}
+
 ValueId build_attention(GraphMaker& maker, int variant) {
-  const std::int64_t heads = variant < 2 ? 1 : extent(maker, 3), size = variant < 2 ? 1 : extent(maker, 4);
-  const ValueId qkv = maker.parameter({extent(maker, 2), extent(maker), 3 * heads * size});
-  return maker.loss_of(graph::attention(maker.graph(), qkv, {heads, variant % 2 == 0}));
+  const std::int64_t kv_heads = variant < 2 ? 1 : extent(maker, 3), size = variant < 2 ? 1 : extent(maker, 4);
+  const std::int64_t heads = kv_heads * (variant < 8 ? 1 : extent(maker, 3));
+  const ValueId qkv = maker.parameter({extent(maker, 2), extent(maker), (heads + 2 * kv_heads) * size});
+  return maker.loss_of(graph::attention(maker.graph(), qkv, {heads, variant % 2 == 0, kv_heads}));
 }
 
 ValueId build_recurrent(GraphMaker& maker, int variant) {
@@ -218,8 +264,14 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},
       GradientRow{graph::mse_op, 4, build_mse},
       GradientRow{graph::embedding_op, 5, build_embedding},
-      GradientRow{graph::attention_op, 8, build_attention},
+      GradientRow{graph::position_embedding_op, 6, build_position_embedding},
       GradientRow{graph::recurrent_op, 12, build_recurrent},
+      GradientRow{graph::grouped_linear_op, 6, build_grouped_linear},
+      GradientRow{graph::moe_route_op, 8, build_moe},
+      GradientRow{graph::moe_dispatch_op, 4, build_moe},
+      GradientRow{graph::moe_combine_op, 4, build_moe},
+      GradientRow{graph::rotary_op, 6, build_rotary},
+      GradientRow{graph::attention_op, 12, build_attention},
       GradientRow{graph::dropout_op, 4, build_dropout},
   };
   return kRows;

@@ -13,12 +13,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/op_case.h"
@@ -52,6 +55,7 @@ std::vector<Impossible> products() {
   const graph::Attributes linear = graph::LinearAttributes{}.to_attributes();
   const graph::Attributes matmul = graph::MatmulAttributes{}.to_attributes();
   const graph::Attributes flat = graph::MatmulAttributes{false, false, true}.to_attributes();
+  const auto group_bias = graph::GroupedLinearGradWeightAttributes{true}.to_attributes();
   const graph::Attributes two_heads = graph::AttentionAttributes{2, true}.to_attributes();
   return {
       {&graph::linear_op(), linear, {f32({3, 5}), f32({7, 6})}, {0, 1}},
@@ -63,8 +67,18 @@ std::vector<Impossible> products() {
       {&graph::matmul_op(), matmul, {f32({2, 3, 4}), f32({4, 6})}, {0, 1}},
       {&graph::matmul_op(), matmul, {f32({4}), f32({4, 6})}, {0, 1}},
       {&graph::matmul_op(), flat, {f32({2, 3, 4}), f32({5, 6})}, {0, 1}},
+      {&graph::grouped_linear_op(), linear, {f32({3, 5}), f32({2, 7, 6}), i32({3})}, {0, 1}},
+      {&graph::grouped_linear_op(), linear, {f32({3, 5}), f32({2, 7, 5}), i32({2})}, {1, 2}},
+      {&graph::grouped_linear_op(), linear, {f32({3, 5}), f32({2, 7, 5}), i32({3}), f32({7})}, {1, 3}},
+      {&graph::grouped_linear_grad_input_op(), {}, {f32({3, 5}), f32({2, 7, 5}), i32({3})}, {0, 1}},
+      {&graph::grouped_linear_grad_weight_op(), group_bias, {f32({3, 5}), f32({4, 5}), i32({3})}, {0, 1}},
+      {&graph::grouped_linear_grad_weight_op(), group_bias, {f32({3, 5}), f32({3, 5}), f32({3})}, {2}},
       {&graph::attention_op(), two_heads, {f32({2, 4, 10})}, {0}},
       {&graph::attention_op(), two_heads, {f32({4, 12})}, {0}},
+      {&graph::attention_op(), graph::AttentionAttributes{3, true, 2}.to_attributes(), {f32({2, 4, 14})}, {0}},
+      {&graph::rotary_op(), graph::RotaryAttributes{2, 3}.to_attributes(), {f32({2, 4, 12})}, {0}},
+      {&graph::rotary_op(), graph::RotaryAttributes{2, 8}.to_attributes(), {f32({2, 4, 12})}, {0}},
+      {&graph::rotary_op(), graph::RotaryAttributes{2, 2}.to_attributes(), {f32({4, 12})}, {0}},
       {&graph::attention_grad_op(),
        two_heads,
        {f32({2, 4, 5}), f32({2, 4, 12}), f32({2, 4, 4}), f32({2, 2, 4})},
@@ -146,9 +160,34 @@ std::vector<Impossible> rows() {
        graph::EmbeddingGradAttributes{9}.to_attributes(),
        {f32({2, 3, 4}), i32({3, 2})},
        {0, 1}},
+      {&graph::position_embedding_op(), {}, {f32({2, 3, 4}), f32({2, 4})}, {0, 1}},
+      {&graph::position_embedding_op(), {}, {f32({2, 3, 4}), f32({5, 3})}, {0, 1}},
+      {&graph::position_embedding_grad_op(), graph::EmbeddingGradAttributes{2}.to_attributes(), {f32({2, 3, 4})}, {0}},
       {&graph::reshape_op(), {{"shape", std::vector<std::int64_t>{4, 4}}}, {x}, {0}},
       {&graph::transpose_op(), graph::TransposeAttributes{{0, 0}}.to_attributes(), {x}, {0}},
       {&graph::transpose_op(), graph::TransposeAttributes{{0, 1, 2}}.to_attributes(), {x}, {0}},
+  };
+}
+
+std::vector<Impossible> mixtures() {
+  const auto route = [](std::int64_t choices, std::int64_t capacity) {
+    return graph::MoeRouteAttributes{choices, capacity}.to_attributes();
+  };
+  const TensorType x = f32({3, 5}), rows = i32({3, 2}), sources = i32({6});
+  return {
+      {&graph::moe_route_op(), route(2, 4), {f32({3})}, {0}},
+      {&graph::moe_route_op(), route(1, 4), {f32({3, 0})}, {0}},
+      {&graph::moe_route_op(), route(6, 4), {x}, {0}},
+      {&graph::moe_route_op(), route(0, 4), {x}, {0}},
+      {&graph::moe_route_op(), route(2, 0), {x}, {0}},
+      {&graph::moe_route_grad_op(), {}, {f32({3, 2}), f32({}), x, rows, i32({3, 1}), f32({5})}, {0, 4}},
+      {&graph::moe_route_grad_op(), {}, {f32({3, 2}), f32({}), x, rows, rows, f32({4})}, {2, 5}},
+      {&graph::moe_dispatch_op(), {}, {f32({4, 5}), rows, sources}, {0, 1}},
+      {&graph::moe_dispatch_op(), {}, {x, rows, i32({5})}, {1, 2}},
+      {&graph::moe_dispatch_op(), {}, {x, rows, sources, f32({6})}, {1, 3}},
+      {&graph::moe_combine_op(), {}, {x, rows, sources}, {0, 2}},
+      {&graph::moe_weight_grad_op(), {}, {x, f32({6, 4}), rows}, {0, 1}},
+      {&graph::moe_weight_grad_op(), {}, {f32({2, 5}), f32({6, 5}), rows}, {0, 2}},
   };
 }
 
@@ -215,7 +254,7 @@ std::vector<Impossible> updates() {
 
 std::vector<Impossible> all_impossible() {
   std::vector<Impossible> all;
-  for (const auto& part : {products(), recurrences(), images(), rows(), losses(), elements(), updates()}) {
+  for (const auto& part : {products(), recurrences(), images(), rows(), mixtures(), losses(), elements(), updates()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -257,7 +296,10 @@ TEST(Infer, EveryOpIsTestedAndCountsItsOperands) {
       if (op == &graph::grad_norm_op()) break;  // takes any number
       std::vector<TensorType> types = test.input_types;
       types.push_back(f32({97, 89}));
-      if (op == &graph::linear_op() || op == &graph::conv2d_op()) types.push_back(f32({97, 89}));
+      if (op == &graph::linear_op() || op == &graph::conv2d_op() || op == &graph::grouped_linear_op() ||
+          op == &graph::moe_dispatch_op() || op == &graph::moe_combine_op()) {
+        types.push_back(f32({97, 89}));
+      }
       EXPECT_THROW(op->infer(test.attributes, types), UserError) << test.label;
       break;
     }

@@ -177,8 +177,8 @@ testing::AssertionResult shards_make_the_whole(const OpCase& test, const graph::
 }
 
 // Ops whose rules split nothing, on purpose: means, a norm over everything, a constant.
-const std::set<std::string_view> kReplicated = {"cross_entropy", "cross_entropy_grad", "mse",
-                                                "mse_grad",      "grad_norm",          "fill"};
+const std::set<std::string_view> kReplicated = {
+    "cross_entropy", "cross_entropy_grad", "mse", "mse_grad", "grad_norm", "fill", "moe_route", "moe_route_grad"};
 
 TEST(Sharding, ASplitNodeGivesWhatTheWholeNodeGives) {
   for (const graph::Op* op : graph::all_ops()) {

@@ -10,12 +10,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -61,6 +64,17 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::count_correct_op, DType::kF32, kExact},
       ToleranceRow{graph::embedding_op, DType::kF32, kExact},
       ToleranceRow{graph::embedding_grad_op, DType::kF32, kSum},
+      ToleranceRow{graph::position_embedding_op, DType::kF32, kRounded},
+      ToleranceRow{graph::position_embedding_grad_op, DType::kF32, kSum},
+      ToleranceRow{graph::grouped_linear_op, DType::kF32, kSum},
+      ToleranceRow{graph::grouped_linear_grad_input_op, DType::kF32, kSum},
+      ToleranceRow{graph::grouped_linear_grad_weight_op, DType::kF32, kSum},
+      ToleranceRow{graph::moe_route_op, DType::kF32, kFunction},
+      ToleranceRow{graph::moe_route_grad_op, DType::kF32, kFunction},
+      ToleranceRow{graph::moe_dispatch_op, DType::kF32, kRounded},
+      ToleranceRow{graph::moe_combine_op, DType::kF32, kElement},
+      ToleranceRow{graph::moe_weight_grad_op, DType::kF32, kSum},
+      ToleranceRow{graph::rotary_op, DType::kF32, kElement},
       ToleranceRow{graph::attention_op, DType::kF32, kSum},
       ToleranceRow{graph::attention_grad_op, DType::kF32, {2e-5, 1e-4}},
       ToleranceRow{graph::recurrent_op, DType::kF32, kSum},

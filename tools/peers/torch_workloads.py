@@ -126,42 +126,108 @@ def convnet(image: int = 28, channels: tuple[int, int, int] = (32, 64, 64), hidd
 
 
 class Attention(nn.Module):
-    """Causal self-attention; qkv holds q, then k, then v, each with its heads contiguous."""
+    """Self-attention; qkv holds q, then k, then v, each with its heads contiguous."""
 
-    def __init__(self, hidden: int, heads: int):
+    def __init__(self, hidden: int, heads: int, causal: bool = True):
         super().__init__()
         self.heads = heads
+        self.causal = causal
         self.qkv = nn.Linear(hidden, 3 * hidden)
         self.proj = nn.Linear(hidden, hidden)
 
     def forward(self, x: Tensor) -> Tensor:
         batch, sequence, hidden = x.shape
         q, k, v = self.qkv(x).view(batch, sequence, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.proj(y.transpose(1, 2).reshape(batch, sequence, hidden))
 
 
 class FeedForward(nn.Module):
-    """Linear to 4 x hidden, GELU (tanh), linear back."""
+    """Linear to 4 x hidden, GELU ("tanh", or "none" for erf), linear back."""
 
-    def __init__(self, hidden: int):
+    def __init__(self, hidden: int, gelu: str = "tanh"):
         super().__init__()
+        self.gelu = gelu
         self.fc1 = nn.Linear(hidden, 4 * hidden)
         self.fc2 = nn.Linear(4 * hidden, hidden)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.fc2(F.gelu(self.fc1(x), approximate="tanh"))
+        return self.fc2(F.gelu(self.fc1(x), approximate=self.gelu))
+
+
+class Experts(nn.Module):
+    """A linear layer for each expert: [experts, rows, features] -> [experts, rows, outputs]."""
+
+    def __init__(self, experts: int, features: int, outputs: int):
+        super().__init__()
+        bound = features**-0.5
+        self.weight = nn.Parameter(torch.empty(experts, outputs, features).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(experts, outputs).uniform_(-bound, bound))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias[:, None], x, self.weight.transpose(1, 2))
+
+
+class MixtureOfExperts(nn.Module):
+    """Feed-forward experts: each token goes to the `choices` most probable, which take `capacity` tokens at most, in
+    the order of tokens. Returns the outputs and the load-balancing loss; all shapes are static."""
+
+    def __init__(self, hidden: int, experts: int, choices: int, capacity_factor: float):
+        super().__init__()
+        self.experts, self.choices, self.capacity_factor = experts, choices, capacity_factor
+        self.router = nn.Linear(hidden, experts, bias=False)
+        self.fc1 = Experts(experts, hidden, 4 * hidden)
+        self.fc2 = Experts(experts, 4 * hidden, hidden)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        tokens = x.flatten(0, 1)
+        count, hidden = tokens.shape
+        capacity = math.ceil(self.capacity_factor * count * self.choices / self.experts)
+        probabilities = self.router(tokens).softmax(-1)
+        top, chosen = probabilities.topk(self.choices)
+        weights = top / top.sum(-1, keepdim=True)
+
+        flat = chosen.flatten()
+        one_hot = F.one_hot(flat, self.experts)
+        place = (one_hot.cumsum(0) - one_hot).gather(1, flat[:, None]).squeeze(1)  # how many came before
+        kept = place < capacity
+        rest = self.experts * capacity  # the row of what is dropped
+        row = torch.where(kept, flat * capacity + place, rest)
+        rows = tokens.new_zeros(rest + 1, hidden).index_copy(0, row, tokens.repeat_interleave(self.choices, 0))
+        y = self.fc2(F.gelu(self.fc1(rows[:rest].view(self.experts, capacity, hidden)), approximate="tanh"))
+        y = torch.cat((y.flatten(0, 1), y.new_zeros(1, hidden)))[row].view(count, self.choices, hidden)
+        out = (y * (weights * kept.view(count, self.choices))[..., None]).sum(1)
+
+        load = one_hot.to(probabilities.dtype).mean(0)
+        balance = self.experts * (load * probabilities.mean(0)).sum()
+        return out.view_as(x), balance
+
+
+class MoeBlock(nn.Module):
+    """A pre-norm transformer layer with experts for its feed-forward part."""
+
+    def __init__(self, hidden: int, heads: int, experts: int, choices: int, capacity_factor: float):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(hidden)
+        self.attn = Attention(hidden, heads)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.moe = MixtureOfExperts(hidden, experts, choices, capacity_factor)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = x + self.attn(self.norm1(x))
+        y, balance = self.moe(self.norm2(x))
+        return x + y, balance
 
 
 class Block(nn.Module):
     """A pre-norm transformer layer."""
 
-    def __init__(self, hidden: int, heads: int):
+    def __init__(self, hidden: int, heads: int, causal: bool = True, gelu: str = "tanh"):
         super().__init__()
         self.norm1 = nn.LayerNorm(hidden)
-        self.attn = Attention(hidden, heads)
+        self.attn = Attention(hidden, heads, causal)
         self.norm2 = nn.LayerNorm(hidden)
-        self.mlp = FeedForward(hidden)
+        self.mlp = FeedForward(hidden, gelu)
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.attn(self.norm1(x))
@@ -169,25 +235,26 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Token ids [batch, sequence] -> logits [batch, sequence, vocab]; the head is not tied."""
+    """Token ids [batch, sequence] -> logits [batch, sequence, vocab]; a tied head has no weight of its own."""
 
-    def __init__(self, layers: int, hidden: int, heads: int, sequence: int, vocab: int):
+    def __init__(self, layers: int, hidden: int, heads: int, positions: int, vocab: int, tied: bool):
         super().__init__()
         self.tok_embedding = nn.Embedding(vocab, hidden)
-        self.pos_embedding = nn.Embedding(sequence, hidden)
+        self.pos_embedding = nn.Embedding(positions, hidden)
         self.layers = nn.ModuleList(Block(hidden, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)
-        self.head = nn.Linear(hidden, vocab, bias=False)
+        self.head = None if tied else nn.Linear(hidden, vocab, bias=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
         x = self.tok_embedding(tokens) + self.pos_embedding.weight[:tokens.shape[1]]
         for layer in self.layers:
             x = layer(x)
-        return self.head(self.norm(x))
+        x = self.norm(x)
+        return F.linear(x, self.tok_embedding.weight) if self.head is None else self.head(x)
 
 
 def gpt(layers: int = 6, hidden: int = 384, heads: int = 6, sequence: int = 256, vocab: int = 256,
-        batch: int = 8) -> Workload:
+        batch: int = 8, positions: int | None = None, tied: bool = False) -> Workload:
     """Next-token prediction: cross-entropy over all tokens; the text counts up in steps of 1 to 3."""
 
     def make_batch(generator: torch.Generator) -> Batch:
@@ -199,7 +266,116 @@ def gpt(layers: int = 6, hidden: int = 384, heads: int = 6, sequence: int = 256,
     def loss_fn(logits: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(logits.flatten(0, 1), target.flatten())
 
-    return Workload(Gpt(layers, hidden, heads, sequence, vocab), make_batch, loss_fn)
+    module = Gpt(layers, hidden, heads, positions or sequence, vocab, tied)
+    if tied:  # GPT-2's scale: PyTorch's embedding has logits of size 28 where it is the head too
+        nn.init.normal_(module.tok_embedding.weight, std=0.02)
+    return Workload(module, make_batch, loss_fn)
+
+
+class MoeGpt(Gpt):
+    """A GPT where every second layer has experts; returns the logits and the sum of the load-balancing losses."""
+
+    def __init__(self, layers: int, hidden: int, heads: int, sequence: int, vocab: int, experts: int, choices: int,
+                 capacity_factor: float):
+        super().__init__(layers, hidden, heads, sequence, vocab, tied=False)
+        for layer in range(1, layers, 2):
+            self.layers[layer] = MoeBlock(hidden, heads, experts, choices, capacity_factor)
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.tok_embedding(tokens) + self.pos_embedding.weight[:tokens.shape[1]]
+        total = x.new_zeros(())
+        for layer in self.layers:
+            if isinstance(layer, MoeBlock):
+                x, balance = layer(x)
+                total = total + balance
+            else:
+                x = layer(x)
+        return self.head(self.norm(x)), total
+
+
+def moe(layers: int = 6, hidden: int = 384, heads: int = 6, sequence: int = 256, vocab: int = 256, batch: int = 8,
+        experts: int = 8, choices: int = 2, capacity_factor: float = 1.25, balance: float = 0.01) -> Workload:
+    """gpt with mixtures of experts in every second layer."""
+    plain = gpt(1, hidden, heads, sequence, vocab, batch)
+
+    def loss_fn(output: tuple[Tensor, Tensor], target: Tensor) -> Tensor:
+        return plain.loss_fn(output[0], target) + balance * output[1]
+
+    module = MoeGpt(layers, hidden, heads, sequence, vocab, experts, choices, capacity_factor)
+    return Workload(module, plain.make_batch, loss_fn)
+
+
+class PostNormBlock(nn.Module):
+    """A transformer layer that normalises after each sum, with full attention and GELU (erf)."""
+
+    def __init__(self, hidden: int, heads: int):
+        super().__init__()
+        self.attn = Attention(hidden, heads, causal=False)
+        self.norm1 = nn.LayerNorm(hidden)
+        self.mlp = FeedForward(hidden, "none")
+        self.norm2 = nn.LayerNorm(hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm1(x + self.attn(x))
+        return self.norm2(x + self.mlp(x))
+
+
+class Bert(nn.Module):
+    """Token ids [batch, sequence] -> logits [batch, sequence, vocab]; the head is tied to the embedding."""
+
+    def __init__(self, layers: int, hidden: int, heads: int, positions: int, vocab: int):
+        super().__init__()
+        self.tok_embedding = nn.Embedding(vocab, hidden)
+        self.pos_embedding = nn.Embedding(positions, hidden)
+        self.embed_norm = nn.LayerNorm(hidden)
+        self.layers = nn.ModuleList(PostNormBlock(hidden, heads) for _ in range(layers))
+        self.transform = nn.Linear(hidden, hidden)
+        self.norm = nn.LayerNorm(hidden)
+        self.head = nn.Linear(hidden, vocab)
+        del self.head.weight  # the embedding's
+        nn.init.normal_(self.tok_embedding.weight, std=0.02)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embed_norm(self.tok_embedding(tokens) + self.pos_embedding.weight[:tokens.shape[1]])
+        for layer in self.layers:
+            x = layer(x)
+        x = self.norm(F.gelu(self.transform(x)))
+        return F.linear(x, self.tok_embedding.weight, self.head.bias)
+
+
+def bert(layers: int = 12, hidden: int = 768, heads: int = 12, sequence: int = 128, vocab: int = 30522,
+         batch: int = 8, positions: int = 512) -> Workload:
+    """The encoder with cross-entropy over all tokens."""
+    plain = gpt(1, hidden, heads, sequence, vocab, batch)
+    return Workload(Bert(layers, hidden, heads, positions, vocab), plain.make_batch, plain.loss_fn)
+
+
+class XsTransformer(nn.Module):
+    """[days, instruments, features] -> [days, instruments, 1]; every instrument attends to all."""
+
+    def __init__(self, features: int, layers: int, hidden: int, heads: int):
+        super().__init__()
+        self.embed = nn.Linear(features, hidden)
+        self.layers = nn.ModuleList(Block(hidden, heads, causal=False, gelu="none") for _ in range(layers))
+        self.norm = nn.LayerNorm(hidden)
+        self.head = nn.Linear(hidden, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def xs_transformer(instruments: int = 1000, features: int = 64, layers: int = 4, hidden: int = 256, heads: int = 4,
+                   days: int = 1) -> Workload:
+    """Regression over the instruments of a day, relative to the day's mean."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(days, instruments, features, generator=generator)
+        return x, x[..., :1].sin() * 2 + x[..., 1:2] - x[..., 1:2].mean(dim=1, keepdim=True)
+
+    return Workload(XsTransformer(features, layers, hidden, heads), make_batch, F.mse_loss)
 
 
 class Recurrent(nn.Module):
@@ -235,10 +411,22 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "convnet": convnet,
     "gpt": gpt,
     "lstm": lstm,
+    "gpt2": functools.partial(gpt, layers=12, hidden=768, heads=12, sequence=64, vocab=50257, batch=4,
+                              positions=1024, tied=True),
+    "xs_transformer": xs_transformer,
+    "moe": moe,
 }
 
-PARAMETERS = {"mlp": 595_969, "mlp_small": 50_689, "convnet": 458_570, "gpt": 10_942_464,
-              "lstm": 55_361}
+PARAMETERS = {
+    "mlp": 595_969,
+    "mlp_small": 50_689,
+    "convnet": 458_570,
+    "gpt": 10_942_464,
+    "lstm": 55_361,
+    "gpt2": 124_439_808,
+    "xs_transformer": 3_176_449,
+    "moe": 35_764_608,
+}
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/row_sums.h"
 #include "backend/cpu/simd_targets.h"
 #include "backend/cpu/tile_kernel.h"
 #include "graph/ops/dropout.h"
@@ -80,6 +81,10 @@ namespace headway::backend {
 HWY_EXPORT(AddRowsTo);
 HWY_EXPORT(MultiplyRows);
 HWY_EXPORT(SumRows);
+
+void sum_of_rows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
+  HWY_DYNAMIC_DISPATCH(SumRows)(x, stride, rows, columns, sums);
+}
 
 namespace {
 

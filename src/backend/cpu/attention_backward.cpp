@@ -21,11 +21,12 @@ namespace {
 
 inline constexpr std::int64_t kBackwardKeyBlock = 64;
 
-// A tile's scratch: what the queries of a head bring along, and one block of keys.
+// A tile's scratch: what the queries of all heads of a group bring along, one head after another, and one block of
+// keys.
 struct BackwardScratch {
   BackwardScratch(const AttentionProblem& problem, float* base) : scratch(base) {
     const std::int64_t padded = AttentionProblem::padded(problem.head_size);
-    const std::int64_t positions = divide_up(problem.sequence, kQueryBlock) * kQueryBlock;
+    const std::int64_t positions = problem.group() * problem.positions();
     queries = scratch.take(positions * padded);
     queries_transposed = scratch.take(positions * problem.head_size);
     dout = scratch.take(positions * padded);
@@ -51,7 +52,7 @@ struct BackwardScratch {
 struct BackwardOperands {
   const float *dout, *qkv, *out, *log_sum_exp;
   float* dqkv;
-  float* partial;  // [batch * heads, parts, sequence, padded]: dQ of each part, where there are several
+  float* partial;  // [batch * kv_heads, parts, group * positions, padded]: dQ of each part, where there are several
 };
 
 }  // namespace
@@ -62,9 +63,10 @@ HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 namespace {
 
-// Packs what queries [first, sequence) bring along; first is the start of a block.
+// Packs what queries [first, sequence) of a head bring along, to `place` positions behind; first is the start of a
+// block.
 void pack_queries(const AttentionProblem& problem, const BackwardOperands& operands, std::int64_t head,
-                  std::int64_t first, const BackwardScratch& scratch) {
+                  std::int64_t first, std::int64_t place, const BackwardScratch& scratch) {
   const FloatTag tag;
   const std::int64_t size = problem.head_size, padded = AttentionProblem::padded(size);
   const std::int64_t stride = problem.row_stride(), qkv_stride = problem.qkv_row_stride();
@@ -75,10 +77,11 @@ void pack_queries(const AttentionProblem& problem, const BackwardOperands& opera
     const std::int64_t rows = std::min(kQueryBlock, problem.sequence - query);
     const float* queries = head_queries + query * qkv_stride;
     const float* dout = head_dout + query * stride;
-    pack_rows(queries, qkv_stride, rows, size, padded, scratch.queries + query * padded);
-    pack_transposed(queries, qkv_stride, rows, size, problem.scale(), scratch.queries_transposed + query * size);
-    pack_rows(dout, stride, rows, size, padded, scratch.dout + query * padded);
-    pack_transposed(dout, stride, rows, size, 1.0F, scratch.dout_transposed + query * size);
+    const std::int64_t at = place + query;
+    pack_rows(queries, qkv_stride, rows, size, padded, scratch.queries + at * padded);
+    pack_transposed(queries, qkv_stride, rows, size, problem.scale(), scratch.queries_transposed + at * size);
+    pack_rows(dout, stride, rows, size, padded, scratch.dout + at * padded);
+    pack_transposed(dout, stride, rows, size, 1.0F, scratch.dout_transposed + at * size);
     for (std::int64_t r = 0; r < kQueryBlock; ++r) {
       float delta = 0.0F, log_sum_exp = 0.0F;
       if (r < rows) {
@@ -92,8 +95,8 @@ void pack_queries(const AttentionProblem& problem, const BackwardOperands& opera
         for (; d < size; ++d) delta += dout[r * stride + d] * out[d];
         log_sum_exp = operands.log_sum_exp[head * problem.sequence + query + r];
       }
-      scratch.delta[query + r] = delta;
-      scratch.log_sum_exp[query + r] = log_sum_exp;
+      scratch.delta[at + r] = delta;
+      scratch.log_sum_exp[at + r] = log_sum_exp;
     }
   }
 }
@@ -127,12 +130,11 @@ void differentiate_softmax(const BackwardScratch& scratch, std::int64_t query, s
   }
 }
 
-// One block of keys against one block of queries.
+// One block of keys against one block of queries, which stands at `query` in the scratch.
 void accumulate_block(const AttentionProblem& problem, const BackwardScratch& scratch, std::int64_t query,
-                      std::int64_t keys, std::int64_t shift, bool first_queries, bool first_keys,
+                      std::int64_t queries, std::int64_t keys, std::int64_t shift, bool first_queries, bool first_keys,
                       Prefetcher& prefetcher) {
   const std::int64_t size = problem.head_size, padded = AttentionProblem::padded(size);
-  const std::int64_t queries = std::min(kQueryBlock, problem.sequence - query);
   const std::int64_t vectors = divide_up(queries, kLanes);
   Product scores{.a = scratch.keys,
                  .a_stride = padded,
@@ -185,7 +187,9 @@ void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, 
   const AttentionItem item(problem, index);
   const std::int64_t size = problem.head_size, padded = AttentionProblem::padded(size);
   const std::int64_t stride = problem.qkv_row_stride();
-  if (problem.parts > 1) scratch.dqueries = operands.partial + index * problem.sequence * padded;
+  const std::int64_t group = problem.group(), positions = problem.positions();
+  const std::int64_t head = problem.first_of_group(item.head);
+  if (problem.parts > 1) scratch.dqueries = operands.partial + index * group * positions * padded;
 
   const std::int64_t first_key = item.first_block * kBackwardKeyBlock;
   const std::int64_t last_key = std::min(item.last_block * kBackwardKeyBlock, problem.sequence);
@@ -194,47 +198,57 @@ void AttentionBackwardItem(const AttentionProblem& problem, std::int64_t index, 
   };
   Prefetcher prefetcher;
   if (problem.prefetches() && index + 1 < problem.items()) {
-    const std::int64_t next = item.head + 1;
-    prefetcher.add(operands.qkv + problem.qkv_start(next, 0), stride, problem.sequence, size);
-    prefetcher.add(operands.dout + problem.start(next), problem.row_stride(), problem.sequence, size);
-    prefetcher.add(operands.out + problem.start(next), problem.row_stride(), problem.sequence, size);
+    const std::int64_t next = head + group;
+    prefetcher.add(operands.qkv + problem.qkv_start(next, 0), stride, problem.sequence, group * size);
+    prefetcher.add(operands.dout + problem.start(next), problem.row_stride(), problem.sequence, group * size);
+    prefetcher.add(operands.out + problem.start(next), problem.row_stride(), problem.sequence, group * size);
     prefetcher.add(operands.qkv + problem.qkv_start(next, 1), stride, problem.sequence, size);
     prefetcher.add(operands.qkv + problem.qkv_start(next, 2), stride, problem.sequence, size);
-    prefetcher.spread(5 * problem.steps_of_product());
+    prefetcher.spread(5 * group * problem.steps_of_product());
   }
-  pack_queries(problem, operands, item.head, first_query(first_key), scratch);
+  for (std::int64_t shared = 0; shared < group; ++shared) {
+    pack_queries(problem, operands, head + shared, first_query(first_key), shared * positions, scratch);
+  }
   for (std::int64_t key = first_key; key < last_key; key += kBackwardKeyBlock) {
     const std::int64_t keys = std::min(kBackwardKeyBlock, last_key - key);
-    const std::int64_t keys_start = problem.qkv_start(item.head, 1) + key * stride;
-    const std::int64_t values_start = problem.qkv_start(item.head, 2) + key * stride;
+    const std::int64_t keys_start = problem.qkv_start(head, 1) + key * stride;
+    const std::int64_t values_start = problem.qkv_start(head, 2) + key * stride;
     pack_rows(operands.qkv + keys_start, stride, keys, size, padded, scratch.keys);
     pack_rows(operands.qkv + values_start, stride, keys, size, padded, scratch.values);
-    for (std::int64_t query = first_query(key); query < problem.sequence; query += kQueryBlock) {
-      const std::int64_t shift = problem.causal ? query - key : problem.sequence;
-      accumulate_block(problem, scratch, query, keys, shift, query == first_query(key), key == first_key, prefetcher);
+    for (std::int64_t shared = 0; shared < group; ++shared) {
+      for (std::int64_t query = first_query(key); query < problem.sequence; query += kQueryBlock) {
+        const std::int64_t shift = problem.causal ? query - key : problem.sequence;
+        const bool first = shared == 0 && query == first_query(key);
+        accumulate_block(problem, scratch, shared * positions + query, std::min(kQueryBlock, problem.sequence - query),
+                         keys, shift, first, key == first_key, prefetcher);
+      }
     }
     unpack_rows(scratch.dkeys, padded, keys, size, problem.scale(), operands.dqkv + keys_start, stride);
     unpack_rows(scratch.dvalues, padded, keys, size, 1.0F, operands.dqkv + values_start, stride);
   }
   if (problem.parts == 1) {
-    unpack_rows(scratch.dqueries, padded, problem.sequence, size, problem.scale(),
-                operands.dqkv + problem.qkv_start(item.head, 0), stride);
+    for (std::int64_t shared = 0; shared < group; ++shared) {
+      unpack_rows(scratch.dqueries + shared * positions * padded, padded, problem.sequence, size, problem.scale(),
+                  operands.dqkv + problem.qkv_start(head + shared, 0), stride);
+    }
   }
   hwy::FlushStream();
 }
 
-// dQ of one block of queries of one head: the sum over the parts, in order. Parts whose keys all come later add
-// nothing.
+// dQ of one block of queries of one head of queries: the sum over the parts, in order. Parts whose keys all come later
+// add nothing.
 void AttentionSumParts(const AttentionProblem& problem, std::int64_t head, std::int64_t query,
                        const BackwardOperands& operands) {
   const FloatTag tag;
   const std::int64_t padded = AttentionProblem::padded(problem.head_size);
   const std::int64_t rows = std::min(kQueryBlock, problem.sequence - query);
-  float* first = operands.partial + (head * problem.parts * problem.sequence + query) * padded;
+  const std::int64_t kv_head = head / problem.group(), positions = problem.group() * problem.positions();
+  float* first = operands.partial +
+                 (kv_head * problem.parts * positions + head % problem.group() * problem.positions() + query) * padded;
   for (std::int64_t part = 1; part < problem.parts; ++part) {
-    const AttentionItem item(problem, head * problem.parts + part);
+    const AttentionItem item(problem, kv_head * problem.parts + part);
     if (problem.causal && item.first_block * kBackwardKeyBlock >= query + rows) break;
-    const float* other = first + part * problem.sequence * padded;
+    const float* other = first + part * positions * padded;
     for (std::int64_t i = 0; i < rows * padded; i += kLanes) {
       hn::Store(hn::Add(hn::Load(tag, first + i), hn::Load(tag, other + i)), tag, first + i);
     }
@@ -293,7 +307,7 @@ class AttentionBackward final : public CpuKernel {
   }
   std::int64_t partial_floats() const {
     if (problem_.parts == 1) return 0;
-    return problem_.items() * problem_.sequence * AttentionProblem::padded(problem_.head_size);
+    return problem_.items() * problem_.group() * problem_.positions() * AttentionProblem::padded(problem_.head_size);
   }
 
   AttentionProblem problem_;
@@ -303,7 +317,8 @@ class AttentionBackward final : public CpuKernel {
 }  // namespace
 
 std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request) {
-  return std::make_unique<AttentionBackward>(AttentionProblem::from(request, request.inputs[1], kBackwardKeyBlock));
+  return std::make_unique<AttentionBackward>(
+      AttentionProblem::from(request, request.inputs[1], kBackwardKeyBlock, true));
 }
 
 }  // namespace headway::backend

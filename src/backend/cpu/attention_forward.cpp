@@ -214,7 +214,7 @@ class AttentionForward final : public CpuKernel {
 }  // namespace
 
 std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request) {
-  return std::make_unique<AttentionForward>(AttentionProblem::from(request, request.inputs[0], kQueryBlock));
+  return std::make_unique<AttentionForward>(AttentionProblem::from(request, request.inputs[0], kQueryBlock, false));
 }
 
 }  // namespace headway::backend

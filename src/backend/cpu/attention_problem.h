@@ -13,25 +13,31 @@ namespace headway::backend {
 // Queries of a block: four vectors of 16 floats. The columns of every block of scores.
 inline constexpr std::int64_t kQueryBlock = 64;
 
-// A head is one item, or several (`parts`) where heads are few, each of them a range of query blocks (forward) or of
-// key blocks (backward). Tiles are few and walk over several items, so that a tile's scratch stays in its core's cache.
+// A head of queries (forward) or of keys and values with all the heads of queries that share it (backward) is one item,
+// or several (`parts`) where heads are few, each of them a range of query blocks (forward) or of key blocks (backward).
+// Tiles are few and walk over several items, so that a tile's scratch stays in its core's cache.
 struct AttentionProblem {
   std::int64_t batch = 0, sequence = 0, heads = 0, head_size = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t item_heads = 0;  // of the heads, those that items are made of
   bool causal = false;
   std::int64_t block = 0;  // of the axis that is cut into parts
   std::int64_t parts = 1;
 
-  static AttentionProblem from(const KernelRequest& request, const graph::TensorType& qkv, std::int64_t block) {
+  static AttentionProblem from(const KernelRequest& request, const graph::TensorType& qkv, std::int64_t block,
+                               bool backward) {
     constexpr std::int64_t kEnoughItems = 16, kLeastBlocks = 2;
     const graph::AttentionAttributes attributes = graph::AttentionAttributes::from(request.attributes);
     AttentionProblem problem;
     problem.batch = qkv.shape[0];
     problem.sequence = qkv.shape[1];
     problem.heads = attributes.heads;
-    problem.head_size = qkv.shape[2] / (3 * problem.heads);
+    problem.kv_heads = attributes.key_value_heads();
+    problem.item_heads = backward ? problem.kv_heads : problem.heads;
+    problem.head_size = qkv.shape[2] / attributes.all_heads();
     problem.causal = attributes.causal;
     problem.block = block;
-    const std::int64_t all_heads = problem.batch * problem.heads;
+    const std::int64_t all_heads = problem.batch * problem.item_heads;
     if (all_heads > 0 && all_heads < kEnoughItems) {
       problem.parts =
           std::clamp<std::int64_t>(problem.blocks() / kLeastBlocks, 1, (kEnoughItems + all_heads - 1) / all_heads);
@@ -40,12 +46,18 @@ struct AttentionProblem {
   }
 
   std::int64_t blocks() const { return (sequence + block - 1) / block; }
-  std::int64_t items() const { return sequence == 0 || head_size == 0 ? 0 : batch * heads * parts; }
+  std::int64_t items() const { return sequence == 0 || head_size == 0 ? 0 : batch * item_heads * parts; }
   std::int64_t tiles() const { return std::min<std::int64_t>(items(), 16); }
   std::int64_t first_item(std::int64_t tile) const { return tile * items() / tiles(); }
 
   // Head size and sequence rounded up to whole vectors of any target.
   static std::int64_t padded(std::int64_t count) { return (count + 15) / 16 * 16; }
+
+  // Heads of queries that share one of keys and values; the first of those of a head of keys and values.
+  std::int64_t group() const { return heads / kv_heads; }
+  std::int64_t first_of_group(std::int64_t kv_head) const { return kv_head * group(); }
+  // Positions of a head of queries, in whole blocks.
+  std::int64_t positions() const { return (sequence + kQueryBlock - 1) / kQueryBlock * kQueryBlock; }
 
   float scale() const { return 1.0F / std::sqrt(static_cast<float>(head_size)); }
 
@@ -59,15 +71,17 @@ struct AttentionProblem {
     return pairs * (block / 6) * (block / 8);
   }
 
-  // First element of a head in [batch, sequence, heads, head_size] and its stride between positions; the same for
-  // queries (0), keys (1) and values (2) in qkv.
+  // First element of a head of queries in [batch, sequence, heads, head_size] and its stride between positions; the
+  // same for queries (0) and for the keys (1) and values (2) that they see, in qkv. Heads count over the batch.
   std::int64_t row_stride() const { return heads * head_size; }
   std::int64_t start(std::int64_t head) const {
     return head / heads * sequence * row_stride() + head % heads * head_size;
   }
-  std::int64_t qkv_row_stride() const { return 3 * row_stride(); }
+  std::int64_t qkv_row_stride() const { return (heads + 2 * kv_heads) * head_size; }
   std::int64_t qkv_start(std::int64_t head, std::int64_t which) const {
-    return head / heads * sequence * qkv_row_stride() + which * row_stride() + head % heads * head_size;
+    const std::int64_t within = head % heads,
+                       column = which == 0 ? within : heads + (which - 1) * kv_heads + within / group();
+    return head / heads * sequence * qkv_row_stride() + column * head_size;
   }
 };
 

@@ -17,6 +17,10 @@ struct Case {
   std::int64_t batch, sequence, heads, head_size;
   bool causal;
   double spread = 1;  // standard deviation of queries, keys and values
+  std::int64_t kv_heads = 0;
+
+  graph::AttentionAttributes attributes() const { return {heads, causal, kv_heads}; }
+  std::int64_t qkv_width() const { return attributes().all_heads() * head_size; }
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
@@ -64,8 +68,8 @@ struct Types {
   graph::Attributes attributes;
   std::vector<graph::TensorType> forward_in, forward_out, backward_in;
 
-  explicit Types(const Case& c) : attributes(graph::AttentionAttributes{c.heads, c.causal}.to_attributes()) {
-    forward_in = {{DType::kF32, Shape{c.batch, c.sequence, 3 * c.heads * c.head_size}}};
+  explicit Types(const Case& c) : attributes(c.attributes().to_attributes()) {
+    forward_in = {{DType::kF32, Shape{c.batch, c.sequence, c.qkv_width()}}};
     forward_out = graph::attention_op().infer(attributes, forward_in);
     backward_in = {forward_out[0], forward_in[0], forward_out[0], forward_out[1]};
   }
@@ -91,7 +95,7 @@ struct Outcome {
 struct Operands {
   std::vector<float> qkv, dout;
   explicit Operands(const Case& c)
-      : qkv(random_floats(c.batch * c.sequence * 3 * c.heads * c.head_size, 1, c.spread)),
+      : qkv(random_floats(c.batch * c.sequence * c.qkv_width(), 1, c.spread)),
         dout(random_floats(c.batch * c.sequence * c.heads * c.head_size, 2, 1)) {}
 };
 
@@ -167,6 +171,10 @@ TEST(Attention, ChosenShapes) {
     expect_right({1, 300, 1, 48, causal});
     expect_right({3, 70, 7, 16, causal});
     expect_right({1, 40, 1, 200, causal});
+    expect_right({2, 130, 6, 32, causal, 1, 2});
+    expect_right({1, 70, 4, 16, causal, 1, 1});
+    expect_right({3, 65, 8, 24, causal, 1, 4});
+    expect_right({1, 300, 4, 40, causal, 1, 2});  // few heads of keys: in parts
   }
 }
 

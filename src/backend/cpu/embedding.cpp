@@ -32,6 +32,17 @@ void AddRows(const float* dy, const std::int32_t* ids, std::int64_t count, std::
   }
 }
 
+// y = x + table over n elements.
+void AddPositions(const float* x, const float* table, std::int64_t n, float* y) {
+  transform(
+      n, y, [](FloatVector v, FloatVector w) HWY_ATTR { return hn::Add(v, w); }, x, table);
+}
+
+// sums = the sum of `count` arrays of n elements, `stride` apart.
+void SumArrays(const float* x, std::int64_t stride, std::int64_t count, std::int64_t n, float* sums) {
+  sum_rows(x, stride, count, n, sums);
+}
+
 }  // namespace
 }  // namespace headway::backend::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -40,6 +51,8 @@ HWY_AFTER_NAMESPACE();
 namespace headway::backend {
 
 HWY_EXPORT(AddRows);
+HWY_EXPORT(AddPositions);
+HWY_EXPORT(SumArrays);
 
 std::unique_ptr<CpuKernel> prepare_embedding(const KernelRequest& request) {
   const std::int64_t rows = request.inputs[0].shape[0], n = request.inputs[0].shape[1];
@@ -74,6 +87,34 @@ std::unique_ptr<CpuKernel> prepare_embedding_grad(const KernelRequest& request) 
                        (input(args, 0) + first, input<std::int32_t>(args, 1), count, n, columns.length(tile), rows,
                         output(args, 0) + first);
                      });
+}
+
+// A tile is a range of positions of one sequence.
+std::unique_ptr<CpuKernel> prepare_position_embedding(const KernelRequest& request) {
+  const Shape& x = request.inputs[0].shape;
+  const std::int64_t n = x[-1], sequence = x[-2], sequences = n * sequence == 0 ? 0 : x.elements() / (n * sequence);
+  const Grid positions = grid_of(sequence, 12 * n);
+  return tile_kernel(
+      {sequences * positions.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+        const std::int64_t part = tile % positions.tiles(), at = positions.begin(part) * n;
+        const std::int64_t begin = tile / positions.tiles() * sequence * n + at;
+        HWY_DYNAMIC_DISPATCH(AddPositions)
+        (input(args, 0) + begin, input(args, 1) + at, positions.length(part) * n, output(args, 0) + begin);
+      });
+}
+
+// A tile owns elements of the table.
+std::unique_ptr<CpuKernel> prepare_position_embedding_grad(const KernelRequest& request) {
+  const Shape& dy = request.inputs[0].shape;
+  const std::int64_t period = dy[-1] * dy[-2], sequences = period == 0 ? 0 : dy.elements() / period;
+  const Grid elements = flat_grid(request.outputs[0].shape.elements(), 2);
+  return tile_kernel({elements.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
+    const std::int64_t begin = elements.begin(tile), length = elements.length(tile);
+    const std::int64_t used = std::clamp<std::int64_t>(period - begin, 0, length);
+    float* to = output(args, 0) + begin;
+    if (used > 0) HWY_DYNAMIC_DISPATCH(SumArrays)(input(args, 0) + begin, period, sequences, used, to);
+    std::fill(to + used, to + length, 0.0F);
+  });
 }
 
 }  // namespace headway::backend

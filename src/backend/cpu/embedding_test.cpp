@@ -55,5 +55,23 @@ TEST(EmbeddingKernel, GradientSumsInTheOrderOfIds) {
   EXPECT_EQ(sum({1, 1, kLarge, -kLarge}), 2);
 }
 
+TEST(EmbeddingKernel, PositionsAgreeWithTheReference) {
+  for (const auto& [x, rows] : std::vector<std::pair<Shape, std::int64_t>>{
+           {{1, 1}, 1}, {{3, 5}, 8}, {{2, 7, 33}, 7}, {{0, 4, 8}, 9}, {{2, 0, 8}, 3}, {{3, 100, 300}, 120}}) {
+    Draw draw(3);
+    const Case test{graph::position_embedding_op(),
+                    {},
+                    {f32(x), f32({rows, x[-1]})},
+                    {draw.normal(x.elements()), draw.normal(rows * x[-1])}};
+    EXPECT_EQ(report_of(test), "");
+    const Case gradient{graph::position_embedding_grad_op(),
+                        graph::EmbeddingGradAttributes{rows}.to_attributes(),
+                        {f32(x)},
+                        {draw.normal(x.elements())},
+                        20};
+    EXPECT_EQ(report_of(gradient), "");
+  }
+}
+
 }  // namespace
 }  // namespace headway::backend::testing

@@ -12,12 +12,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -50,6 +53,17 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{count_correct_op, DType::kF32, prepare_count_correct},
       KernelRow{embedding_op, DType::kF32, prepare_embedding},
       KernelRow{embedding_grad_op, DType::kF32, prepare_embedding_grad},
+      KernelRow{position_embedding_op, DType::kF32, prepare_position_embedding},
+      KernelRow{position_embedding_grad_op, DType::kF32, prepare_position_embedding_grad},
+      KernelRow{grouped_linear_op, DType::kF32, prepare_grouped_linear},
+      KernelRow{grouped_linear_grad_input_op, DType::kF32, prepare_grouped_linear_grad_input},
+      KernelRow{grouped_linear_grad_weight_op, DType::kF32, prepare_grouped_linear_grad_weight},
+      KernelRow{moe_route_op, DType::kF32, prepare_moe_route},
+      KernelRow{moe_route_grad_op, DType::kF32, prepare_moe_route_grad},
+      KernelRow{moe_dispatch_op, DType::kF32, prepare_moe_dispatch},
+      KernelRow{moe_combine_op, DType::kF32, prepare_moe_combine},
+      KernelRow{moe_weight_grad_op, DType::kF32, prepare_moe_weight_grad},
+      KernelRow{rotary_op, DType::kF32, prepare_rotary},
       KernelRow{attention_op, DType::kF32, prepare_attention},
       KernelRow{attention_grad_op, DType::kF32, prepare_attention_grad},
       KernelRow{recurrent_op, DType::kF32, prepare_recurrent},

@@ -40,6 +40,20 @@ std::unique_ptr<CpuKernel> prepare_count_correct(const KernelRequest& request);
 // embedding.cpp
 std::unique_ptr<CpuKernel> prepare_embedding(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_embedding_grad(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_position_embedding(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_position_embedding_grad(const KernelRequest& request);
+// grouped_linear.cpp
+std::unique_ptr<CpuKernel> prepare_grouped_linear(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_grouped_linear_grad_input(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_grouped_linear_grad_weight(const KernelRequest& request);
+// moe.cpp
+std::unique_ptr<CpuKernel> prepare_moe_route(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_moe_route_grad(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_moe_dispatch(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_moe_combine(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_moe_weight_grad(const KernelRequest& request);
+// rotary.cpp
+std::unique_ptr<CpuKernel> prepare_rotary(const KernelRequest& request);
 // attention_forward.cpp, attention_backward.cpp
 std::unique_ptr<CpuKernel> prepare_attention(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_attention_grad(const KernelRequest& request);

@@ -1,6 +1,7 @@
 // matmul in all its forms: batched or folded, either operand transposed.
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rows_product.h"
+#include "backend/cpu/sums_block.h"
 #include "graph/ops/linear.h"
 
 namespace headway::backend {
@@ -46,10 +47,8 @@ class SumsKernel final : public CpuKernel {
         split_(grid.inner.tiles() > 1),
         grid_(grid),
         sums_(sums_of(shape)),
-        depth_(gemm::depth_of(grid.inner.size)),
-        packed_a_(gemm::packed_a_floats(grid.rows.size, depth_)),
-        packed_b_(gemm::packed_b_floats(depth_, grid.columns.size)),
-        partials_(shape.batch * grid.tiles() * (packed_a_ + packed_b_)) {}
+        block_(grid.rows.size, grid.columns.size, grid.inner.size),
+        partials_(shape.batch * grid.tiles() * block_.packed_floats()) {}
 
   std::string variant() const override { return split_ ? "highway:gemm:split" : "highway:gemm"; }
   Bytes workspace() const override { return Bytes(4 * (partials_ + (split_ ? grid_.inner.tiles() * sums_.count : 0))); }
@@ -75,39 +74,10 @@ class SumsKernel final : public CpuKernel {
     const float* all_b = input(args, 1) + batch * k * n;
     const Matrix b = (transpose_b_ ? Matrix{all_b, 1, k} : Matrix{all_b, n, 1}).at(0, column);
     float* c = split_ ? scratch(args) + partials_ + part * sums_.count : output(args, 0);
-    float* packed = scratch(args) + tile * (packed_a_ + packed_b_);
-    const std::int64_t begin = grid_.inner.begin(part), end = k == 0 ? 0 : begin + grid_.inner.length(part);
-    std::int64_t first = begin;
-    do {
-      const std::int64_t depth = std::min(depth_, end - first);
-      add_product({a.data + first * a.column_stride, a.row_stride, a.column_stride}, b.at(first, 0),
-                  grid_.rows.length(row_tile), grid_.columns.length(column_tile), depth, first > begin, packed,
-                  c + (batch * m + row) * n + column);
-      first += depth;
-    } while (first < end);
-  }
-
-  // c [rows, columns], in rows of the whole product, = or += a b for one depth of the inner axis.
-  void add_product(const Matrix& a, const Matrix& b, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                   bool add, float* packed, float* c) const {
-    float* packed_b = packed + packed_a_;
-    gemm::pack_a(a, rows, depth, packed);
-    // With one strip of a, a panel of b is used once: it is read where it is.
-    const bool in_place = rows <= gemm::strip_rows() && !transpose_b_ && gemm::whole_vectors(columns);
-    if (!in_place) gemm::pack_b(b, depth, columns, 0, depth, packed_b);
-    gemm::PanelProduct product;
-    product.m = rows;
-    product.k = depth;
-    product.a = packed;
-    product.panel_stride = in_place ? shape_.n : 0;
-    product.c_stride = shape_.n;
-    product.add = add;
-    for (std::int64_t j = 0; j < columns; j += gemm::panel_columns()) {
-      product.columns = std::min(gemm::panel_columns(), columns - j);
-      product.panel = in_place ? b.data + j : packed_b + j * depth;
-      product.c = c + j;
-      gemm::multiply(product);
-    }
+    float* packed = scratch(args) + tile * block_.packed_floats();
+    const std::int64_t begin = grid_.inner.begin(part), end = k == 0 ? begin : begin + grid_.inner.length(part);
+    block_.run(a.at(0, begin), b.at(begin, 0), grid_.rows.length(row_tile), grid_.columns.length(column_tile),
+               end - begin, packed, c + (batch * m + row) * n + column, n);
   }
 
   void add(std::int64_t tile, const KernelArgs& args) const {
@@ -124,7 +94,7 @@ class SumsKernel final : public CpuKernel {
   bool transpose_b_, split_;
   ProductGrid grid_;
   Grid sums_;
-  std::int64_t depth_, packed_a_, packed_b_;
+  SumsBlock block_;
   std::int64_t partials_;  // where they begin in the workspace, in floats
 };
 

@@ -7,9 +7,9 @@
 namespace headway::backend::reference {
 namespace {
 
-// Where things stand in qkv [batch, sequence, 3 * heads * size] and out [batch, sequence, heads * size].
+// Where things stand in qkv [batch, sequence, (heads + 2 kv_heads) * size] and out [batch, sequence, heads * size].
 struct Layout {
-  std::int64_t batch, sequence, heads, size;
+  std::int64_t batch, sequence, heads, kv_heads, size;
   bool causal;
 
   Layout(const Call& call, const Shape& qkv) {
@@ -17,12 +17,14 @@ struct Layout {
     batch = qkv[0];
     sequence = qkv[1];
     heads = attributes.heads;
-    size = qkv[2] / 3 / heads;
+    kv_heads = attributes.key_value_heads();
+    size = qkv[2] / attributes.all_heads();
     causal = attributes.causal;
   }
-  // part: 0 query, 1 key, 2 value.
+  // part: 0 query, 1 key, 2 value, of the head h of queries.
   std::size_t qkv(std::int64_t b, std::int64_t s, int part, std::int64_t h, std::int64_t d) const {
-    return static_cast<std::size_t>((((b * sequence + s) * 3 + part) * heads + h) * size + d);
+    const std::int64_t head = part == 0 ? h : heads + (part - 1) * kv_heads + h / (heads / kv_heads);
+    return static_cast<std::size_t>(((b * sequence + s) * (heads + 2 * kv_heads) + head) * size + d);
   }
   std::size_t out(std::int64_t b, std::int64_t s, std::int64_t h, std::int64_t d) const {
     return static_cast<std::size_t>(((b * sequence + s) * heads + h) * size + d);

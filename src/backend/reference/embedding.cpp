@@ -33,4 +33,18 @@ void embedding_grad(const Call& call) {
   }
 }
 
+void position_embedding(const Call& call) {
+  const Tensor& x = call.inputs[0];
+  const Shape& shape = call.in_shape(0);
+  const auto period = static_cast<std::size_t>(shape[-2] * shape[-1]);
+  for (std::size_t i = 0; i < x.size(); ++i) call.outputs[0][i] = x[i] + call.inputs[1][i % period];
+}
+
+void position_embedding_grad(const Call& call) {
+  const Tensor& dy = call.inputs[0];
+  const Shape& shape = call.in_shape(0);
+  const auto period = static_cast<std::size_t>(shape[-2] * shape[-1]);
+  for (std::size_t i = 0; i < dy.size(); ++i) call.outputs[0][i % period] += dy[i];
+}
+
 }  // namespace headway::backend::reference

@@ -36,6 +36,12 @@ void dropout(const Call& call);
 // embedding.cpp
 void embedding(const Call& call);
 void embedding_grad(const Call& call);
+void position_embedding(const Call& call);
+void position_embedding_grad(const Call& call);
+// grouped_linear.cpp
+void grouped_linear(const Call& call);
+void grouped_linear_grad_input(const Call& call);
+void grouped_linear_grad_weight(const Call& call);
 // layernorm.cpp
 void layernorm(const Call& call);
 void layernorm_grad(const Call& call);
@@ -50,6 +56,12 @@ void cross_entropy_grad(const Call& call);
 void mse(const Call& call);
 void mse_grad(const Call& call);
 void count_correct(const Call& call);
+// moe.cpp
+void moe_route(const Call& call);
+void moe_route_grad(const Call& call);
+void moe_dispatch(const Call& call);
+void moe_combine(const Call& call);
+void moe_weight_grad(const Call& call);
 // optimizer.cpp
 void grad_norm(const Call& call);
 void adamw(const Call& call);
@@ -60,6 +72,8 @@ void max_pool2d_grad(const Call& call);
 // recurrent.cpp
 void recurrent(const Call& call);
 void recurrent_grad(const Call& call);
+// rotary.cpp
+void rotary(const Call& call);
 // shape_ops.cpp
 void reshape(const Call& call);
 void transpose(const Call& call);

@@ -9,12 +9,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -39,6 +42,16 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::dropout_op, dropout},
       ReferenceRow{graph::embedding_op, embedding},
       ReferenceRow{graph::embedding_grad_op, embedding_grad},
+      ReferenceRow{graph::position_embedding_op, position_embedding},
+      ReferenceRow{graph::position_embedding_grad_op, position_embedding_grad},
+      ReferenceRow{graph::grouped_linear_op, grouped_linear},
+      ReferenceRow{graph::grouped_linear_grad_input_op, grouped_linear_grad_input},
+      ReferenceRow{graph::grouped_linear_grad_weight_op, grouped_linear_grad_weight},
+      ReferenceRow{graph::moe_route_op, moe_route},
+      ReferenceRow{graph::moe_route_grad_op, moe_route_grad},
+      ReferenceRow{graph::moe_dispatch_op, moe_dispatch},
+      ReferenceRow{graph::moe_combine_op, moe_combine},
+      ReferenceRow{graph::moe_weight_grad_op, moe_weight_grad},
       ReferenceRow{graph::layernorm_op, layernorm},
       ReferenceRow{graph::layernorm_grad_op, layernorm_grad},
       ReferenceRow{graph::linear_op, linear},
@@ -57,6 +70,7 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::avg_pool2d_grad_op, avg_pool2d_grad},
       ReferenceRow{graph::recurrent_op, recurrent},
       ReferenceRow{graph::recurrent_grad_op, recurrent_grad},
+      ReferenceRow{graph::rotary_op, rotary},
       ReferenceRow{graph::reshape_op, reshape},
       ReferenceRow{graph::transpose_op, transpose},
       ReferenceRow{graph::softmax_op, softmax},

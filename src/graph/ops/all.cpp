@@ -10,12 +10,15 @@
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/moe.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 
@@ -45,6 +48,17 @@ std::span<const Op* const> all_ops() {
       &count_correct_op(),
       &embedding_op(),
       &embedding_grad_op(),
+      &position_embedding_op(),
+      &position_embedding_grad_op(),
+      &grouped_linear_op(),
+      &grouped_linear_grad_input_op(),
+      &grouped_linear_grad_weight_op(),
+      &moe_route_op(),
+      &moe_route_grad_op(),
+      &moe_dispatch_op(),
+      &moe_combine_op(),
+      &moe_weight_grad_op(),
+      &rotary_op(),
       &attention_op(),
       &attention_grad_op(),
       &recurrent_op(),

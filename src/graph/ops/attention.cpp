@@ -1,15 +1,17 @@
 #include "graph/ops/attention.h"
 
+#include <fmt/format.h>
+
 #include "graph/autodiff.h"
 
 namespace headway::graph {
 
 AttentionAttributes AttentionAttributes::from(const Attributes& attributes) {
-  return {attributes.integer("heads"), attributes.flag("causal")};
+  return {attributes.integer("heads"), attributes.flag("causal"), attributes.integer("kv_heads")};
 }
 
 Attributes AttentionAttributes::to_attributes() const {
-  return {{"heads", heads}, {"causal", causal}};
+  return {{"heads", heads}, {"causal", causal}, {"kv_heads", key_value_heads()}};
 }
 
 namespace {
@@ -19,11 +21,15 @@ struct Sizes {
 };
 
 Sizes sizes_of(std::string_view op, const AttentionAttributes& attributes, const Shape& qkv, Types inputs) {
-  if (qkv.rank() != 3) fail_shapes(op, "qkv must be [batch, sequence, 3 * heads * head_size]", inputs);
-  if (attributes.heads < 1 || qkv[2] % (3 * attributes.heads) != 0) {
-    fail_shapes(op, "the last axis is not divisible by 3 * " + std::to_string(attributes.heads) + " heads", inputs);
+  const std::int64_t heads = attributes.heads, kv_heads = attributes.key_value_heads();
+  if (qkv.rank() != 3) fail_shapes(op, "qkv must be [batch, sequence, (heads + 2 kv_heads) * head_size]", inputs);
+  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
+    fail_shapes(op, fmt::format("{} heads cannot share {} of keys and values", heads, kv_heads), inputs);
   }
-  return {qkv[0], qkv[1], attributes.heads, qkv[2] / 3 / attributes.heads};
+  if (qkv[2] % attributes.all_heads() != 0) {
+    fail_shapes(op, fmt::format("the last axis is not divisible by {} + 2 * {} heads", heads, kv_heads), inputs);
+  }
+  return {qkv[0], qkv[1], heads, qkv[2] / attributes.all_heads()};
 }
 
 // `products` of sequence x sequence x head_size per head; causal attention counts half (design, FLOPs).

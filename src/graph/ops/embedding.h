@@ -18,4 +18,13 @@ struct EmbeddingGradAttributes {
 };
 const Op& embedding_grad_op();
 
+// position_embedding. Inputs x [..., sequence, n], table [positions, n] of at least `sequence` rows; output x with row
+// i of the table added to position i.
+const Op& position_embedding_op();
+ValueId position_embedding(Graph& graph, ValueId x, ValueId table);
+
+// position_embedding_grad. Input dy [..., sequence, n]; attribute `rows`; output dtable [rows, n]: dy summed over the
+// leading axes in order, zeros in the rows behind the sequence.
+const Op& position_embedding_grad_op();
+
 }  // namespace headway::graph

@@ -3,6 +3,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/conv2d.h"
+#include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/passes/fusion.h"
@@ -103,8 +104,9 @@ std::int64_t fuse_bias_activation(Graph& graph) {
   std::int64_t count = 0;
   for (std::size_t index = 0; index < rewriter.size(); ++index) {
     if (!rewriter.alive(index)) continue;
-    if (rewriter.node(index).op == &linear_op()) count += fuse_linear_activation(rewriter, index) ? 1 : 0;
-    if (rewriter.node(index).op == &conv2d_op()) count += fuse_conv_activation(rewriter, index) ? 1 : 0;
+    const Op* op = rewriter.node(index).op;
+    if (op == &linear_op() || op == &grouped_linear_op()) count += fuse_linear_activation(rewriter, index) ? 1 : 0;
+    if (op == &conv2d_op()) count += fuse_conv_activation(rewriter, index) ? 1 : 0;
   }
   return rewriter.finish(count);
 }
