@@ -39,6 +39,14 @@ struct BenchOptions {
   JsonOption json;
 };
 
+std::string known_workloads() {
+  std::string names;
+  for (const bench::Workload& workload : bench::standard_workloads()) {
+    names += (names.empty() ? "" : ", ") + std::string(workload.name);
+  }
+  return names;
+}
+
 record::Result bench_one(const std::string& name, const BenchOptions& options, const cluster::Cluster* cluster) {
   const record::Run run = find_run(name, options.overrides);
   const std::vector<int> cpus = allowed_cpus();
@@ -115,9 +123,7 @@ void run_bench(const BenchOptions& options) {
   if (options.all) {
     for (const bench::Workload& workload : bench::standard_workloads()) names.emplace_back(workload.name);
   }
-  if (names.empty())
-    throw UserError(
-        "bench: name a workload, or say --all; known: mlp, mlp_small, gpt, gpt2, moe, xs_transformer, convnet, lstm");
+  if (names.empty()) throw UserError("bench: name a workload, or say --all; known: " + known_workloads());
   const auto cluster = find_cluster(options.cluster_file);
   std::vector<record::Result> results;
   for (const std::string& name : names) {
@@ -137,8 +143,7 @@ void add_bench(CLI::App& program) {
       "Example: headway bench mlp convnet gpt --json results.json\n"
       "         headway bench gpt --against torch --python torchenv/bin/python\n"
       "         headway bench --to-target models/fashion_mnist.yaml --seeds 3");
-  command->add_option("NAME", options->names,
-                      "mlp, mlp_small, gpt, gpt2, moe, xs_transformer, convnet, lstm, or run files");
+  command->add_option("NAME", options->names, known_workloads() + ", or run files");
   command->add_flag("--all", options->all, "Every standard workload");
   command->add_option("--seconds", options->seconds, "At most this long for one workload")
       ->check(CLI::Range(0.1, 3600.0))

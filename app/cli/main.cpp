@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -16,6 +17,14 @@ namespace {
 int report(const char* kind, const char* what, int code) {
   std::fprintf(stderr, "headway: %s%s\n", kind, what);
   return code;
+}
+
+// What could not be printed is lost: a full disk or a closed file behind standard output.
+int flushed() {
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  return written ? headway::app::kOk
+                 : report("", "standard output could not be written", headway::app::kEnvironmentError);
 }
 
 // CLI11 says "a subcommand is required" for a misspelt one; the nearest name helps more.
@@ -48,13 +57,12 @@ int main(int argc, char** argv) {
   try {
     require_known_command(program, argc, argv);
     program.parse(argc, argv);
-    // What could not be printed is lost: a full disk or a closed file behind standard output.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return report("", "standard output could not be written", kEnvironmentError);
-    }
-    return kOk;
+    return flushed();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);  // --help
+    if (error.get_exit_code() == 0) {  // --help
+      program.exit(error);
+      return flushed();
+    }
     std::fprintf(stderr, "headway: %s\nheadway: see `headway --help`\n", error.what());
     return kUserError;
   } catch (const headway::UserError& error) {

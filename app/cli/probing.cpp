@@ -30,6 +30,7 @@ std::string probe_text(const cluster::Cluster& cluster) {
       out += fmt::format("  copy {:<10}{:>8.1f} GB/s\n", format_bytes(point.working_set), point.rate.value * 1e-9);
     }
     out += fmt::format("  launch       {:>10}\n", format_seconds(device.launch_overhead));
+    if (device.relative_error > 0) out += fmt::format("  error        {:>8.1f} %\n", device.relative_error * 100);
   }
   return out;
 }

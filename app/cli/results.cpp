@@ -1,4 +1,5 @@
 // headway results: what was measured before.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -26,7 +27,13 @@ void run_results(const ResultsOptions& options) {
   }
   const record::ResultStore store(path);
   if (!options.id.empty()) return deliver({store.get(options.id)}, options.json);
-  const std::vector<record::Result> results = store.list(options.filter);
+  std::int64_t unreadable = 0;
+  const std::vector<record::Result> results = store.list(options.filter, &unreadable);
+  if (unreadable > 0) {
+    std::fputs(
+        fmt::format("headway: {}: {} results cannot be read and are left out\n", path.string(), unreadable).c_str(),
+        stderr);
+  }
   if (options.json.given) return deliver_json(results, options.json);
   const bool filtered = !options.filter.kind.empty() || !options.filter.workload.empty();
   std::fputs(results.empty() && filtered ? "no result matches\n" : console_list(results).c_str(), stdout);

@@ -48,6 +48,17 @@ data::Split open_data(const record::Run& run, const models::Model& model) {
   options.rows_per_sample = model.sample.rows;
   if (run.data.path) options.directory = *run.data.path;
   data::Split split = data::open_source(options);
+  if (model.sample.classes > 0 && split.classes > model.sample.classes) {
+    throw record::error_at(
+        run, "data.source",
+        fmt::format("{} has {} classes, the model {} tells {} apart; set model.classes: {}", run.data.source,
+                    split.classes, run.model.name, model.sample.classes, split.classes));
+  }
+  if (run.data.batch > split.train->size()) {
+    throw record::error_at(
+        run, "data.batch",
+        fmt::format("a batch of {} is larger than the data set of {} samples", run.data.batch, split.train->size()));
+  }
 
   // The first thing that would go wrong in a step is said before one is made: the data must have the model's shapes.
   for (const data::Field& field : split.train->fields()) {

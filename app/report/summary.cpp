@@ -5,6 +5,7 @@
 #include "app/report/breakdown.h"
 #include "base/environment.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "sim/simulate.h"
 
 namespace headway::app {
@@ -12,6 +13,8 @@ namespace {
 
 // A step whose slow tenth is this much slower than its fast tenth was measured on a busy machine.
 constexpr double kNoisy = 1.15;
+// A probe whose medians are this uncertain, typically, predicts nothing.
+constexpr double kBusyProbe = 0.1;
 
 record::StepTime step_time(const std::vector<double>& seconds, const std::string& stop) {
   const auto ms = [&](double q) { return quantile(seconds, q) * 1e3; };
@@ -81,6 +84,17 @@ void fill_figures(record::Result& result, const StepFigures& figures, const sche
     if (cluster->devices.at(0).threads != result.threads) {
       result.notes.push_back(fmt::format("the cluster file was measured with {} threads, this ran with {}",
                                          cluster->devices.at(0).threads, result.threads));
+    }
+    const cluster::DeviceKind& measured = cluster->devices.at(0);
+    if (measured.relative_error > kBusyProbe) {
+      result.notes.push_back(
+          fmt::format("the cluster file was measured on a busy machine, its medians are off by {:.0f} "
+                      "%; `headway probe` again when nothing else runs",
+                      measured.relative_error * 100));
+    }
+    if (schedule.arena() > measured.memory) {
+      result.notes.push_back(fmt::format("does not fit: {} are planned, the device has {}",
+                                         format_bytes(schedule.arena()), format_bytes(measured.memory)));
     }
   } else if (cluster == nullptr) {
     result.notes.emplace_back("no prediction and no MFU: this machine was not measured yet; `headway probe` does it");

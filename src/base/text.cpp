@@ -12,20 +12,20 @@
 namespace headway {
 namespace {
 
-// Levenshtein distance by the two-row recurrence.
+// Optimal string alignment: insertions, deletions, replacements and swaps of neighbours ("gtp" is one from "gpt").
 std::size_t edit_distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t at = 0; at < left.size(); ++at) {
-    std::size_t diagonal = row[0];
-    row[0] = at + 1;
-    for (std::size_t to = 0; to < right.size(); ++to) {
-      const std::size_t replaced = diagonal + (left[at] == right[to] ? 0 : 1);
-      diagonal = row[to + 1];
-      row[to + 1] = std::min({replaced, row[to] + 1, row[to + 1] + 1});
+  std::vector<std::vector<std::size_t>> rows(left.size() + 1, std::vector<std::size_t>(right.size() + 1, 0));
+  for (std::size_t at = 0; at <= left.size(); ++at) rows[at][0] = at;
+  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
+  for (std::size_t at = 1; at <= left.size(); ++at) {
+    for (std::size_t to = 1; to <= right.size(); ++to) {
+      const std::size_t replaced = rows[at - 1][to - 1] + (left[at - 1] == right[to - 1] ? 0 : 1);
+      rows[at][to] = std::min({replaced, rows[at][to - 1] + 1, rows[at - 1][to] + 1});
+      const bool swapped = at > 1 && to > 1 && left[at - 1] == right[to - 2] && left[at - 2] == right[to - 1];
+      if (swapped) rows[at][to] = std::min(rows[at][to], rows[at - 2][to - 2] + 1);
     }
   }
-  return row.back();
+  return rows.back().back();
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ cluster::Cluster probe_machine(backend::Device& device, Progress* progress, cons
     point.store(kind, Seconds(rounded(time)));
   }
   tidy(kind);
+  if (const double error = median(errors); error > 0) kind.relative_error = rounded(error);
 
   const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   cluster::Cluster cluster;

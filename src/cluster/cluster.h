@@ -60,6 +60,7 @@ struct DeviceKind {
   int threads = 1;    // what the curves were measured with
   Bytes memory;
   Seconds launch_overhead;
+  double relative_error = 0;  // of the measured medians, half of a 95 % interval, the median over all; 0: not known
   std::map<DType, FlopsPerSecond> peak;                          // dense, measured on these threads
   std::vector<BandwidthPoint> bandwidth;                         // copy: read + write bytes per second, by working set
   std::map<std::string, std::vector<GemmPoint>> gemm;            // key "f32.nt"

@@ -21,7 +21,7 @@ using Names = std::vector<std::string>;
 constexpr const char* kSchema = "headway.cluster/1";
 
 // Beyond these a figure is a slip of the pen: a thousand times what the fastest device of 2026 has.
-constexpr double kMostFlops = 1e19, kMostBandwidth = 1e17, kMostSeconds = 1e6;
+constexpr double kMostFlops = 1e19, kMostBandwidth = 1e17, kMostSeconds = 1e6, kMostError = 1e6;
 
 // A YAML node with what a message about it has to name.
 class Item {
@@ -228,13 +228,14 @@ void read_curves(const Item* item, const Names& names, std::map<std::string, std
 DeviceKind read_device(const Item& item) {
   const Section section(item,
                         {"name", "model", "threads", "memory_bytes", "launch_overhead_s", "peak_flops", "bandwidth"},
-                        {"gemm", "conv", "attention", "recurrent", "ops"});
+                        {"relative_error", "gemm", "conv", "attention", "recurrent", "ops"});
   DeviceKind device;
   device.name = section.at("name").text();
   device.model = section.at("model").text();
   device.threads = static_cast<int>(section.at("threads").whole(1 << 20));
   device.memory = Bytes(section.at("memory_bytes").whole());
   device.launch_overhead = Seconds(section.at("launch_overhead_s").number(kMostSeconds));
+  if (const Item* error = section.find("relative_error")) device.relative_error = error->number(kMostError);
   for (const auto& [key, child] : section.at("peak_flops").entries()) {
     device.peak[read_dtype(child, key)] = FlopsPerSecond(child.number(kMostFlops));
   }

@@ -18,6 +18,7 @@ Cluster example() {
   cpu.threads = 2;
   cpu.memory = Bytes(std::int64_t{25} << 30);
   cpu.launch_overhead = Seconds(1.1e-6);
+  cpu.relative_error = 0.03;
   cpu.peak = {{DType::kF32, FlopsPerSecond(3.1e11)}, {DType::kBF16, FlopsPerSecond(7e11)}};
   cpu.bandwidth = {{Bytes(16384), BytesPerSecond(1.0 / 3 * 1e12)}, {Bytes(1 << 28), BytesPerSecond(2e10)}};
   cpu.gemm["f32.nt"] = {{256, 128, 128, FlopsPerSecond(1e11)}, {256, 512, 128, FlopsPerSecond(1.5e11)}};

@@ -61,7 +61,9 @@ std::string curves(const char* name, const char* columns, const std::map<std::st
 std::string device_text(const DeviceKind& device) {
   std::string text = fmt::format("  - name: {}\n    model: {}\n    threads: {}\n    memory_bytes: {}\n",
                                  quoted(device.name), quoted(device.model), device.threads, device.memory.value);
-  text += fmt::format("    launch_overhead_s: {}\n    peak_flops:\n", device.launch_overhead.value);
+  text += fmt::format("    launch_overhead_s: {}\n", device.launch_overhead.value);
+  if (device.relative_error > 0) text += fmt::format("    relative_error: {}\n", device.relative_error);
+  text += "    peak_flops:\n";
   for (const auto& [dtype, rate] : device.peak) text += fmt::format("      {}: {}\n", name_of(dtype), rate.value);
   text += "    bandwidth:  # working set in bytes, bytes read and written per second\n" + rows(device.bandwidth, 6);
   text += curves("gemm", "m, n, k, flop/s", device.gemm);

@@ -37,8 +37,14 @@ Split split_samples(const SourceOptions& options, std::unique_ptr<Dataset> datas
 
 Split open_fashion_mnist(const SourceOptions& options) {
   auto train = std::make_unique<FashionMnist>(FashionMnistPart::kTrain, options.directory);
-  if (!options.test_set) return split_samples(options, std::move(train));
-  return {std::move(train), std::make_unique<FashionMnist>(FashionMnistPart::kTest, options.directory)};
+  Split split;
+  if (options.test_set) {
+    split = {std::move(train), std::make_unique<FashionMnist>(FashionMnistPart::kTest, options.directory)};
+  } else {
+    split = split_samples(options, std::move(train));
+  }
+  split.classes = 10;
+  return split;
 }
 
 // Training windows start at every byte; validation windows do not overlap, so that each byte is predicted once.
@@ -76,7 +82,8 @@ void check(const SourceOptions& options, const Source& source) {
         fmt::format("{}: either the test set or a fraction of {} validates, not both", source.name, options.valid));
   }
   if (!options.directory.empty() && !source.has_directory) {
-    throw UserError(fmt::format("{} is not read from a directory: {}", source.name, options.directory.string()));
+    throw UserError(fmt::format("{} is not read from a directory: {}; leave data.path out", source.name,
+                                options.directory.string()));
   }
 }
 

@@ -27,6 +27,7 @@ struct SourceOptions {
 struct Split {
   std::unique_ptr<Dataset> train;
   std::unique_ptr<Dataset> valid;  // null: no validation
+  std::int64_t classes = 0;        // labels are in [0, classes); 0: no labels, or not known
 };
 
 struct Source {

@@ -210,7 +210,7 @@ TEST(RunError, ModelOptions) {
   EXPECT_EQ(caught([&] { model.get_int("heads", 1); }),
             "x.yaml:6: model.heads: '0' is too small; it must be at least 1");
   EXPECT_EQ(caught([&] { model.get_choice("hidden", "", known); }),
-            "x.yaml:4: model.hidden: 'wide' is not known; known: layers, hidden, tied, heads");
+            "x.yaml:4: model.hidden: 'wide' is not known; did you mean 'tied'?");
   EXPECT_EQ(model.get_int("heads", 1, {0}), 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <system_error>
@@ -68,6 +69,16 @@ void use_write_ahead_log(sqlite3* database, const std::filesystem::path& path) {
   }
 }
 
+// A path inside a URI: what would end it, and what escapes, are escaped.
+std::string escaped(const std::string& path) {
+  std::string text;
+  for (const char character : path) {
+    const bool special = character == '?' || character == '#' || character == '%';
+    text += special ? fmt::format("%{:02x}", static_cast<unsigned char>(character)) : std::string(1, character);
+  }
+  return text;
+}
+
 Result result_of(const Statement& row, const std::filesystem::path& path) {
   try {
     return result_from_json(row.text(0), fmt::format("result {}", row.text(1)));
@@ -88,14 +99,23 @@ ResultStore::ResultStore(const std::filesystem::path& path)
   std::error_code error;
   std::filesystem::create_directories(path_.parent_path(), error);
   if (error) throw database_error(path_, SQLITE_CANTOPEN, error.message());
+  const bool writable = ::access(path_.parent_path().c_str(), W_OK) == 0;
+  if (!writable && std::filesystem::exists(path_, error)) {
+    // Nothing can change there: no log, no locks.
+    open_file("file:" + escaped(path_.string()) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  } else {
+    open_file(path_.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  }
+  prepare_file();
+}
+
+void ResultStore::open_file(const std::string& name, int flags) {
   sqlite3* database = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
-  const int code = sqlite3_open_v2(path_.c_str(), &database, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &database, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   database_.reset(database);
   if (code != SQLITE_OK) throw database_error(path_, code, database ? sqlite3_errmsg(database) : "out of memory");
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_timeout(database, static_cast<int>(kPatience.count()));
-  prepare_file();
 }
 
 void ResultStore::prepare_file() {
@@ -142,13 +162,20 @@ void ResultStore::add(const Result& result) {
   transaction.commit();
 }
 
-std::vector<Result> ResultStore::list(const ResultFilter& filter) const {
+std::vector<Result> ResultStore::list(const ResultFilter& filter, std::int64_t* unreadable) const {
   Statement rows(database_.get(), path_,
                  "SELECT json, id FROM results WHERE (?1 = '' OR kind = ?1) AND (?2 = '' OR workload = ?2) "
                  "ORDER BY seq DESC LIMIT ?3");
   rows.bind(1, filter.kind).bind(2, filter.workload).bind(3, filter.limit > 0 ? filter.limit : -1);
   std::vector<Result> results;
-  while (rows.step()) results.push_back(result_of(rows, path_));
+  while (rows.step()) {
+    try {
+      results.push_back(result_of(rows, path_));
+    } catch (const EnvironmentError&) {
+      if (unreadable == nullptr) throw;
+      ++*unreadable;
+    }
+  }
   return results;
 }
 

@@ -32,7 +32,8 @@ class ResultStore {
   void add(const Result& result);
 
   // Newest first, in the order of storing.
-  std::vector<Result> list(const ResultFilter& filter = {}) const;
+  // Rows that cannot be read (another program wrote to the file) are left out and counted.
+  std::vector<Result> list(const ResultFilter& filter = {}, std::int64_t* unreadable = nullptr) const;
 
   // By id or by a beginning that only one id has. UserError when there is none or more than one.
   Result get(const std::string& id) const;
@@ -47,6 +48,7 @@ class ResultStore {
     void operator()(sqlite3* database) const;
   };
 
+  void open_file(const std::string& name, int flags);
   void prepare_file();
   void make_tables();
 

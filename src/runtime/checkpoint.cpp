@@ -140,6 +140,12 @@ void CheckpointFolder::save(Executor& executor, const Progression& progression, 
     fs::remove_all(beside, error);
     throw EnvironmentError(fmt::format("cannot save the checkpoint of step {} in {}: {}", progression.step,
                                        folder_.string(), failure.code().message()));
+  } catch (const EnvironmentError& failure) {
+    fs::remove_all(beside, error);
+    throw EnvironmentError(
+        fmt::format("{}; the checkpoint of step {} was not saved, the older ones stay: mend that and "
+                    "go on with --resume",
+                    failure.what(), progression.step));
   } catch (...) {
     fs::remove_all(beside, error);
     throw;
@@ -156,7 +162,8 @@ void CheckpointFolder::save(Executor& executor, const Progression& progression, 
   }
 }
 
-LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor) {
+LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor,
+                                 const std::function<void(const std::string& run_yaml)>& accept) {
   const fs::path index_path = checkpoint / "index.json";
   const auto damaged = [&](const fs::path& file, const std::string& why) {
     return UserError(fmt::format("{}: damaged checkpoint: {}; remove {} to go on from an older one", file.string(), why,
@@ -179,6 +186,11 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Executor& executor)
   } catch (const json::exception& error) {
     throw damaged(index_path, error.what());
   }
+  const Progression& saved = loaded.progression;
+  if (saved.step < 0 || saved.position < 0 || step_of(checkpoint).value_or(saved.step) != saved.step) {
+    throw damaged(index_path, fmt::format("it says step {}, position {}", saved.step, saved.position));
+  }
+  if (accept) accept(loaded.run_yaml);
   for (const auto& [name, role] : {std::pair{kModelFile, graph::Role::kParameter}, {kStateFile, graph::Role::kState}}) {
     const SafetensorsFile file = [&, file_name = name] {
       try {

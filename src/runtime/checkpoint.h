@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +49,8 @@ struct LoadedCheckpoint {
 
 // Loads parameters and states by name. UserError naming the file when it is damaged (checksum), of another schema, or
 // its tensors are not the graph's (which is missing or has what shape); the executor is then in an undefined state.
-LoadedCheckpoint load_checkpoint(const std::filesystem::path& checkpoint, Executor& executor);
+LoadedCheckpoint load_checkpoint(const std::filesystem::path& checkpoint, Executor& executor,
+                                 const std::function<void(const std::string& run_yaml)>& accept = {});
 
 // Parameters alone: --save-init and --init. UserError as above.
 void save_parameters(const std::filesystem::path& path, Executor& executor);

@@ -48,6 +48,19 @@ void fill_parameter(std::span<float> out, const graph::Initializer& initializer,
   }
 }
 
+// Far beyond any machine's memory, lists of tiles alone would fill it.
+void require_plannable(const graph::Graph& graph) {
+  constexpr double kMost = 137e9;
+  double elements = 0;
+  for (const graph::Parameter& parameter : graph.parameters()) {
+    elements += static_cast<double>(graph.value(parameter.value).type.shape.elements());
+  }
+  if (elements > kMost) {
+    throw UserError(fmt::format(
+        "model: {:.3g} parameters are more than one rank is planned for, {:.3g}; make it smaller", elements, kMost));
+  }
+}
+
 }  // namespace
 
 schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptions& options, backend::Device& device,
@@ -57,6 +70,7 @@ schedule::Schedule plan_training(const ForwardBuilder& build, const SessionOptio
                                 options.accumulate, options.batch));
   }
   graph::Graph graph = build(options.batch / options.accumulate, true);
+  require_plannable(graph);
   graph::OptimizerSpec optimizer = options.optimizer;
   optimizer.accumulate = options.accumulate;
   add_optimizer(graph, differentiate(graph, graph.find("loss")), optimizer);

@@ -51,6 +51,18 @@ void require_same_training(const record::Run& now, const std::string& then_yaml,
   differs(now.train.optimizer.name != then.train.optimizer.name, "train.optimizer.name");
 }
 
+// Two runs in one folder would delete each other's checkpoints, and resume from each other's.
+void require_no_checkpoints(const record::Run& run) {
+  const record::CheckpointConfig& config = run.train.checkpoint;
+  if (!config.dir) return;
+  if (const auto newest = CheckpointFolder(*config.dir, config.keep).newest()) {
+    throw record::error_at(run, "train.checkpoint.dir",
+                           fmt::format("{} holds checkpoints, the newest is {}; go on from it with --resume, or name "
+                                       "another folder",
+                                       *config.dir, newest->filename().string()));
+  }
+}
+
 graph::Recompute recompute_of(record::Recompute what) {
   switch (what) {
     case record::Recompute::kNone:
@@ -102,15 +114,18 @@ Progression Trainer::start() {
   session_.initialise();
   if (options_.init) load_parameters(*options_.init, session_.executor());
   if (options_.save_init) save_parameters(*options_.save_init, session_.executor());
-  if (!options_.resume) return {};
   const record::CheckpointConfig& config = options_.run.train.checkpoint;
+  if (!options_.resume) {
+    require_no_checkpoints(options_.run);
+    return {};
+  }
   if (!config.dir)
     throw record::error_at(options_.run, "train.checkpoint.dir", "--resume needs the folder to resume from");
   const auto newest = CheckpointFolder(*config.dir, config.keep).newest();
   if (!newest) return {};
-  const LoadedCheckpoint loaded = load_checkpoint(*newest, session_.executor());
-  require_same_training(options_.run, loaded.run_yaml, *newest);
-  return loaded.progression;
+  return load_checkpoint(*newest, session_.executor(),
+                         [&](const std::string& then) { require_same_training(options_.run, then, *newest); })
+      .progression;
 }
 
 void Trainer::evaluate(TrainingReport& report) {
