@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/rng.h"
@@ -81,6 +82,18 @@ TEST(File, ADeviceIsWrittenToAndNotReplaced) {
   write_file_atomic(folder / "file", "text");
   EXPECT_EQ(read_file(folder / "file"), "text");
   std::filesystem::remove_all(folder);
+}
+
+// 96 MiB that were used and given back must not count any more; a peak that was never reset would.
+TEST(Environment, PeakMemoryCanBeginAnew) {
+  constexpr std::size_t kSize = std::size_t{96} << 20;
+  { const std::vector<char> used(kSize, 1); }
+  const Bytes before = peak_resident_bytes();
+  ASSERT_GT(before.value, static_cast<std::int64_t>(kSize));
+  forget_peak_resident();
+  const Bytes after = peak_resident_bytes();
+  if (after == before) GTEST_SKIP() << "this kernel does not let a process reset its peak";
+  EXPECT_LT(after.value, before.value - static_cast<std::int64_t>(kSize / 2));
 }
 
 TEST(Error, CheckNamesPlaceAndValues) {

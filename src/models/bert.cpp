@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "graph/ops/activation.h"
-#include "graph/ops/embedding.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
 #include "models/builders.h"
@@ -33,24 +32,12 @@ Model build_bert(const record::ModelConfig& config, std::int64_t batch, bool tra
   require_heads(config, options.hidden, options.heads);
 
   Model model;
-  model.item = "token";
-  model.items_per_sample = sequence;
-  model.predictions_per_sample = sequence;
-  model.sample.sequence = sequence;
-  model.sample.vocab = vocab;
   Graph& graph = model.graph;
   Transformer transformer(graph, options);
   const TransformerInitialisation& init = transformer.initialisation();
-  const ValueId input = graph.add_input("input", {DType::kI32, {batch, sequence}});
-  const ValueId target = graph.add_input("target", {DType::kI32, {batch, sequence}});
-  const ValueId tokens = graph.add_parameter("tok_embedding.weight", {vocab, options.hidden}, init.weight);
-  const ValueId table = graph.add_parameter("pos_embedding.weight", {positions, options.hidden}, init.weight);
-
-  scoped(graph, "tok_embedding");
-  ValueId x = embedding(graph, tokens, input);
-  scoped(graph, "pos_embedding");
-  x = position_embedding(graph, x, table);
-  x = transformer.dropout("dropout", layernorm_layer(graph, "embed_norm", x));
+  const auto [target, tokens, embedded] =
+      add_tokens(model, {batch, sequence, positions, vocab, options.hidden}, init.weight);
+  ValueId x = transformer.dropout("dropout", layernorm_layer(graph, "embed_norm", embedded));
   for (std::int64_t layer = 0; layer < options.layers; ++layer) {
     x = transformer.post_norm_block(fmt::format("layers.{}", layer), x);
   }

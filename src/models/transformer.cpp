@@ -7,6 +7,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/dropout.h"
+#include "graph/ops/embedding.h"
 #include "graph/ops/grouped_linear.h"
 #include "graph/ops/moe.h"
 #include "graph/ops/shape_ops.h"
@@ -28,6 +29,25 @@ void require_heads(const record::ModelConfig& config, std::int64_t hidden, std::
 
 TransformerInitialisation::TransformerInitialisation(std::int64_t layers)
     : residual{Initializer::Kind::kNormal, 0.02 / std::sqrt(2.0 * static_cast<double>(layers))} {}
+
+TokenInput add_tokens(Model& model, const TokenSizes& sizes, const Initializer& weight) {
+  model.item = "token";
+  model.items_per_sample = sizes.sequence;
+  model.predictions_per_sample = sizes.sequence;
+  model.sample.sequence = sizes.sequence;
+  model.sample.vocab = sizes.vocab;
+  Graph& graph = model.graph;
+  TokenInput tokens;
+  const ValueId input = graph.add_input("input", {DType::kI32, {sizes.batch, sizes.sequence}});
+  tokens.target = graph.add_input("target", {DType::kI32, {sizes.batch, sizes.sequence}});
+  tokens.table = graph.add_parameter("tok_embedding.weight", {sizes.vocab, sizes.hidden}, weight);
+  const ValueId positions = graph.add_parameter("pos_embedding.weight", {sizes.positions, sizes.hidden}, weight);
+  scoped(graph, "tok_embedding");
+  const ValueId embedded = embedding(graph, tokens.table, input);
+  scoped(graph, "pos_embedding");
+  tokens.embedded = position_embedding(graph, embedded, positions);
+  return tokens;
+}
 
 Transformer::Transformer(Graph& graph, const TransformerOptions& options)
     : graph_(graph), options_(options), initialisation_(options.layers) {}

@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "graph/ops/activation.h"
+#include "models/model.h"
 #include "record/model_config.h"
 
 namespace headway::models {
@@ -24,6 +25,13 @@ struct TransformerOptions {
 // UserError at the option to blame when `heads` does not divide `hidden`.
 void require_heads(const record::ModelConfig& config, std::int64_t hidden, std::int64_t heads);
 
+// The two inputs of a model of tokens, and their embedding with that of their positions.
+struct TokenInput {
+  graph::ValueId target = graph::kNoValue;
+  graph::ValueId table = graph::kNoValue;     // of the tokens: [vocab, hidden]
+  graph::ValueId embedded = graph::kNoValue;  // [batch, sequence, hidden]
+};
+
 // GPT-2's initialisation (Radford et al. 2019, section 2.3): normal 0.02, the projections that write into the residual
 // stream scaled by 1 / sqrt(2 layers), biases zero.
 struct TransformerInitialisation {
@@ -33,6 +41,13 @@ struct TransformerInitialisation {
 
   explicit TransformerInitialisation(std::int64_t layers);
 };
+
+struct TokenSizes {
+  std::int64_t batch = 1, sequence = 1, positions = 1, vocab = 1, hidden = 1;
+};
+
+// Says what a sample of tokens is, and adds "input", "target" and both embeddings.
+TokenInput add_tokens(Model& model, const TokenSizes& sizes, const graph::Initializer& weight);
 
 // Adds the layers of one model to its graph, in order.
 class Transformer {

@@ -32,7 +32,9 @@ runtime::TrainingReport train(const SmallModel& model, const std::string& train_
 
 // 21 samples in batches of 8: two whole ones and a rest of 5. The mean must be that of 21 single samples.
 TEST(Trainer, EvaluationIsExactForAnyNumberOfSamples) {
-  for (const SmallModel& model : small_models(21)) {
+  for (SmallModel& model : small_models(21)) {
+    // How many tokens an expert takes depends on the batch; with room for all it does not matter.
+    if (model.name == "moe") model.config.set("capacity_factor", "100");
     const auto device = backend::open_cpu_device(2);
     runtime::TrainingSession session(builder(model.config), {.batch = 8}, *device);
     session.initialise();

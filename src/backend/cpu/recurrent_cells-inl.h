@@ -15,28 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 
-// tanh(x) = x P(x^2) / Q(x^2) as in tanh_of, not yet divided.
-struct TanhRatio {
-  FloatVector above, below;
-};
-
-HWY_INLINE TanhRatio tanh_ratio(FloatVector x) {
-  x = hn::Min(splat(7.90531111F), hn::Max(splat(-7.90531111F), x));
-  const FloatVector s = hn::Mul(x, x);
-  FloatVector p = splat(-2.76076847742355e-16F);
-  p = hn::MulAdd(p, s, splat(2.00018790482477e-13F));
-  p = hn::MulAdd(p, s, splat(-8.60467152213735e-11F));
-  p = hn::MulAdd(p, s, splat(5.12229709037114e-08F));
-  p = hn::MulAdd(p, s, splat(1.48572235717979e-05F));
-  p = hn::MulAdd(p, s, splat(6.37261928875436e-04F));
-  p = hn::MulAdd(p, s, splat(4.89352455891786e-03F));
-  FloatVector q = splat(1.19825839466702e-06F);
-  q = hn::MulAdd(q, s, splat(1.18534705686654e-04F));
-  q = hn::MulAdd(q, s, splat(2.26843463243900e-03F));
-  q = hn::MulAdd(q, s, splat(4.89352518554385e-03F));
-  return {hn::Mul(x, p), q};
-}
-
 HWY_INLINE FloatVector sigmoid_from_tanh(FloatVector tanh_of_half) {
   return hn::MulAdd(splat(0.5F), tanh_of_half, splat(0.5F));
 }

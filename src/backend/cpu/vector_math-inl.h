@@ -82,8 +82,13 @@ HWY_INLINE FloatVector erf_of(FloatVector x) {
   return hn::CopySign(hn::NegMulAdd(splat(2.0F), tail, splat(1.0F)), x);
 }
 
-// tanh(x) = x P(x^2) / Q(x^2), clamped where f32 has reached +-1.
-HWY_INLINE FloatVector tanh_of(FloatVector x) {
+// tanh(x) = x P(x^2) / Q(x^2), clamped where f32 has reached +-1; not yet divided, so that several can share a
+// division.
+struct TanhRatio {
+  FloatVector above, below;
+};
+
+HWY_INLINE TanhRatio tanh_ratio(FloatVector x) {
   x = hn::Min(splat(7.90531111F), hn::Max(splat(-7.90531111F), x));
   const FloatVector s = hn::Mul(x, x);
   FloatVector p = splat(-2.76076847742355e-16F);
@@ -97,7 +102,12 @@ HWY_INLINE FloatVector tanh_of(FloatVector x) {
   q = hn::MulAdd(q, s, splat(1.18534705686654e-04F));
   q = hn::MulAdd(q, s, splat(2.26843463243900e-03F));
   q = hn::MulAdd(q, s, splat(4.89352518554385e-03F));
-  return hn::Div(hn::Mul(x, p), q);
+  return {hn::Mul(x, p), q};
+}
+
+HWY_INLINE FloatVector tanh_of(FloatVector x) {
+  const TanhRatio ratio = tanh_ratio(x);
+  return hn::Div(ratio.above, ratio.below);
 }
 
 // 1 / (1 + exp(-x)).
