@@ -63,6 +63,7 @@ class StoreTest : public testing::Test {
   std::string failure_beside(const std::string& sql) const {
     sqlite3* writer = nullptr;
     EXPECT_EQ(sqlite3_open(path_.c_str(), &writer), SQLITE_OK);
+    sqlite3_busy_timeout(writer, 5000);  // a reader may look at the file just when it commits
     EXPECT_EQ(sqlite3_exec(writer, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
     std::thread release([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
