@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "app/cli/against.h"
+#include "app/cli/bench_data.h"
 #include "app/cli/command.h"
 #include "app/cli/to_target.h"
 #include "app/cli/workspace.h"
@@ -117,8 +118,23 @@ record::Result bench_against(const std::string& name, const BenchOptions& option
   return bench_against_torch(name, torch);
 }
 
+// bench data [FILE]: ingestion instead of training.
+void run_bench_data(const BenchOptions& options) {
+  if (options.names.size() > 2 || options.all) throw UserError("bench data: takes one columnar file, or none");
+  BenchData data;
+  if (options.names.size() == 2) data.file = options.names[1];
+  data.seconds = std::min(options.seconds, 5.0);
+  data.against_torch = !options.against.empty();
+  data.python = options.torch.python;
+  const record::Result result = bench_data(data);
+  if (options.json.given) deliver_json({result}, options.json);
+  if (options.json.given && (options.json.file.empty() || options.json.file == "-")) return;
+  std::fputs(bench_data_text(result).c_str(), stdout);
+}
+
 void run_bench(const BenchOptions& options) {
   if (!options.to_target.empty()) return run_to_target(options);
+  if (!options.names.empty() && options.names[0] == "data") return run_bench_data(options);
   std::vector<std::string> names = options.names;
   if (options.all) {
     for (const bench::Workload& workload : bench::standard_workloads()) names.emplace_back(workload.name);
@@ -142,8 +158,9 @@ void add_bench(CLI::App& program) {
   command->footer(
       "Example: headway bench mlp convnet gpt --json results.json\n"
       "         headway bench gpt --against torch --python torchenv/bin/python\n"
-      "         headway bench --to-target models/fashion_mnist.yaml --seeds 3");
-  command->add_option("NAME", options->names, known_workloads() + ", or run files");
+      "         headway bench --to-target models/fashion_mnist.yaml --seeds 3\n"
+      "         headway bench data lob.hwc --against torch");
+  command->add_option("NAME", options->names, known_workloads() + ", run files, or: data [FILE]");
   command->add_flag("--all", options->all, "Every standard workload");
   command->add_option("--seconds", options->seconds, "At most this long for one workload")
       ->check(CLI::Range(0.1, 3600.0))

@@ -19,6 +19,7 @@ void add_train(CLI::App& program);
 void add_bench(CLI::App& program);
 void add_predict(CLI::App& program);
 void add_results(CLI::App& program);
+void add_data(CLI::App& program);
 void add_compare(CLI::App& program);
 
 // Options that several commands share.

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   add_bench(program);
   add_predict(program);
   add_results(program);
+  add_data(program);
   add_compare(program);
   try {
     require_known_command(program, argc, argv);

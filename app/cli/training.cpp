@@ -16,7 +16,7 @@
 namespace headway::app {
 namespace {
 
-void fill_training(record::Result& result, const runtime::TrainingReport& report) {
+void fill_training(record::Result& result, const runtime::TrainingReport& report, const data::Split& data) {
   record::Metrics& metrics = result.metrics;
   metrics.steps = report.steps;
   metrics.epochs = report.epochs;
@@ -26,6 +26,9 @@ void fill_training(record::Result& result, const runtime::TrainingReport& report
   if (!report.evaluations.empty()) {
     metrics.valid_loss = report.evaluations.back().result.loss;
     metrics.valid_accuracy = report.evaluations.back().result.accuracy;
+    const data::Baseline baseline = data.valid->baseline();
+    metrics.valid_baseline_accuracy = baseline.accuracy;
+    if (baseline.loss) metrics.valid_r2 = 1 - *metrics.valid_loss / *baseline.loss;
   }
   result.samples["loss"] = report.losses;
   for (const runtime::EvaluationPoint& point : report.evaluations) {
@@ -73,7 +76,7 @@ record::Result run_training(const TrainOptions& options) {
   const runtime::TrainingReport report = trainer.train();
 
   record::Result result = new_result("train", workload_name(options.run), run, *device);
-  fill_training(result, report);
+  fill_training(result, report, data);
   std::vector<double> seconds = report.step_seconds;
   bench::drop_warmup(seconds);
   const schedule::Schedule& schedule = trainer.session().schedule();

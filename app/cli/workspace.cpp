@@ -35,6 +35,32 @@ std::string workload_name(const std::string& file_or_name) {
   return std::filesystem::path(file_or_name).stem().string();
 }
 
+namespace {
+
+Shape sample_shape(const models::Model& model, const char* name) {
+  const std::vector<std::int64_t>& dims = model.graph.value(model.graph.find(name)).type.shape.dims();
+  return Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()));
+}
+
+// Windows are as long as the model takes them: [window, features], perhaps with an axis of channels.
+data::WindowOptions window_options(const record::Run& run, const models::Model& model) {
+  const record::WindowConfig& config = run.data.windows;
+  const Shape input = sample_shape(model, "input");
+  data::WindowOptions windows;
+  windows.window = config.window ? *config.window : input.rank() >= 2 ? input[0] : 1;
+  windows.stride = config.stride;
+  windows.horizon = config.horizon;
+  windows.label = data::label_from_name(record::name_of(config.label));
+  windows.alpha = config.alpha;
+  windows.normalise = data::normalise_from_name(record::name_of(config.normalise));
+  windows.purge = config.purge;
+  windows.input_shape = input;
+  windows.every_step = sample_shape(model, "target").rank() == 2;
+  return windows;
+}
+
+}  // namespace
+
 data::Split open_data(const record::Run& run, const models::Model& model) {
   data::SourceOptions options;
   options.name = run.data.source;
@@ -47,6 +73,11 @@ data::Split open_data(const record::Run& run, const models::Model& model) {
   if (model.sample.features > 0) options.features = model.sample.features;
   options.rows_per_sample = model.sample.rows;
   if (run.data.path) options.directory = *run.data.path;
+  options.days = run.data.windows.days;
+  options.arrivals =
+      run.data.windows.arrivals == record::ArrivalProcess::kHawkes ? data::Arrivals::kHawkes : data::Arrivals::kPoisson;
+  options.price = run.data.windows.price;
+  options.windows = window_options(run, model);
   data::Split split = data::open_source(options);
   if (model.sample.classes > 0 && split.classes > model.sample.classes) {
     throw record::error_at(
@@ -63,7 +94,7 @@ data::Split open_data(const record::Run& run, const models::Model& model) {
   // The first thing that would go wrong in a step is said before one is made: the data must have the model's shapes.
   for (const data::Field& field : split.train->fields()) {
     const graph::TensorType& wanted = model.graph.value(model.graph.find(field.name)).type;
-    const Shape per_sample(std::vector<std::int64_t>(wanted.shape.dims().begin() + 1, wanted.shape.dims().end()));
+    const Shape per_sample = sample_shape(model, field.name.c_str());
     if (field.dtype == wanted.dtype && field.shape == per_sample) continue;
     throw record::error_at(run, "data.source",
                            fmt::format("{} gives {} of {} a sample, the model {} takes {}", run.data.source, field.name,

@@ -67,6 +67,10 @@ std::string training_rows(const record::Metrics& metrics) {
     std::string text = fmt::format("{:.5g}", *metrics.loss);
     if (metrics.valid_loss) text += fmt::format("   valid {:.5g}", *metrics.valid_loss);
     if (metrics.valid_accuracy) text += fmt::format("   accuracy {:.2f} %", *metrics.valid_accuracy * 100);
+    if (metrics.valid_baseline_accuracy) {
+      text += fmt::format(" (commonest class {:.2f} %)", *metrics.valid_baseline_accuracy * 100);
+    }
+    if (metrics.valid_r2) text += fmt::format("   R2 {:.3f}", *metrics.valid_r2);
     out += row("loss", text);
   }
   if (metrics.loss_difference) {

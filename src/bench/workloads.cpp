@@ -26,7 +26,8 @@ std::span<const Workload> standard_workloads() {
       Workload{"convnet", "three convolutions over 28 x 28 images, 128 images",
                "model: {name: convnet}\ndata: {source: fashion_mnist, batch: 128, valid: test}\n", 458570},
       Workload{"lstm", "60 steps of 20 features, 2 LSTM layers of 64, 800 windows",
-               "model: {name: lstm}\ndata: {source: synthetic, batch: 800, rows: 1000000}\n", 55361},
+               "model: {name: lstm}\ndata: {source: series_sim, batch: 800, rows: 100000, horizon: 1, label: return}\n",
+               55361},
   };
   return kWorkloads;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,13 @@ inline std::vector<Field> input_and_target(DType input, Shape input_shape, DType
   return {{"input", input, std::move(input_shape)}, {"target", target, std::move(target_shape)}};
 }
 
+// What the best constant answer reaches, so that a model's figures can be judged: the share of the commonest class, or
+// the mean squared error of the mean.
+struct Baseline {
+  std::optional<double> accuracy = {};
+  std::optional<double> loss = {};
+};
+
 // Sample i is a pure function of i, so any number of threads may read at once and in any order.
 class Dataset {
  public:
@@ -47,6 +55,9 @@ class Dataset {
 
   // One line for people: what the samples are and how many.
   virtual std::string description() const = 0;
+
+  // Over all samples; empty where it says nothing.
+  virtual Baseline baseline() const { return {}; }
 };
 
 }  // namespace headway::data

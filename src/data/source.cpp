@@ -11,6 +11,7 @@
 #include "data/byte_text.h"
 #include "data/fashion_mnist.h"
 #include "data/kjv.h"
+#include "data/market/sources.h"
 #include "data/slice.h"
 #include "data/stacked.h"
 #include "data/synthetic.h"
@@ -90,7 +91,7 @@ void check(const SourceOptions& options, const Source& source) {
 }  // namespace
 
 std::span<const Source> sources() {
-  static const std::array<Source, 3> table = {{
+  static const std::array<Source, 7> table = {{
       {.name = "fashion_mnist",
        .about = "60,000 images of clothes in 10 classes, 28 x 28 grey (package dataset-fashion-mnist)",
        .has_test_set = true,
@@ -100,6 +101,15 @@ std::span<const Source> sources() {
        .about = "4.4 MB of English text as bytes (packages bible-kjv, bible-kjv-text)",
        .open = open_kjv},
       {.name = "synthetic", .about = "rows with a planted non-linear signal, any number", .open = open_synthetic},
+      {.name = "columnar",
+       .about = "windows of a file that `headway data convert` or `simulate` wrote",
+       .has_directory = true,
+       .open = open_columnar},
+      {.name = "lob_sim", .about = "windows of a simulated limit order book, ten levels a side", .open = open_lob_sim},
+      {.name = "series_sim",
+       .about = "windows of noise with a planted signal for the next return",
+       .open = open_series_sim},
+      {.name = "xs_sim", .about = "days of instruments whose returns have a planted signal", .open = open_xs_sim},
   }};
   return table;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/market/simulate.h"
 #include "data/slice.h"
 #include "data/synthetic.h"
 #include "data/test_support.h"
@@ -18,11 +19,15 @@ std::string failure(const SourceOptions& options) {
 }
 
 TEST(Source, OpensEachOfTheTableWithInputAndTarget) {
+  const TemporaryFolder folder;
+  simulate_book({.output = folder.path() / "book.hwc", .days = 3, .rows = 400}, nullptr);
   std::set<std::string> names;
   for (const Source& source : sources()) {
     SourceOptions options;
     options.name = source.name;
     options.valid = 0.1;
+    options.rows = 20'000;
+    if (options.name == "columnar") options.directory = folder.path() / "book.hwc";
     const Split split = open_source(options);
     ASSERT_TRUE(split.train && split.valid) << source.name;
     EXPECT_EQ(split.train->fields(), split.valid->fields());
@@ -33,7 +38,8 @@ TEST(Source, OpensEachOfTheTableWithInputAndTarget) {
     EXPECT_GT(split.valid->size(), 0);
     names.insert(source.name);
   }
-  EXPECT_EQ(names, (std::set<std::string>{"fashion_mnist", "kjv", "synthetic"}));
+  EXPECT_EQ(names, (std::set<std::string>{"columnar", "fashion_mnist", "kjv", "lob_sim", "series_sim", "synthetic",
+                                          "xs_sim"}));
 }
 
 TEST(Source, SplitsTheTextAtTheEnd) {

@@ -43,6 +43,8 @@ struct Metrics {
   std::optional<double> loss;  // of the last step
   std::optional<double> valid_loss;
   std::optional<double> valid_accuracy;
+  std::optional<double> valid_baseline_accuracy;  // of always answering the commonest class
+  std::optional<double> valid_r2;                 // 1 - valid_loss / variance of the target, of regressions
   std::optional<std::int64_t> steps;
   std::optional<double> epochs;
   std::optional<double> time_to_target_s;

@@ -60,6 +60,8 @@ void visit_metrics(Self& metrics, Visit&& visit) {
   visit("loss", metrics.loss);
   visit("valid_loss", metrics.valid_loss);
   visit("valid_accuracy", metrics.valid_accuracy);
+  visit("valid_baseline_accuracy", metrics.valid_baseline_accuracy);
+  visit("valid_r2", metrics.valid_r2);
   visit("steps", metrics.steps);
   visit("epochs", metrics.epochs);
   visit("time_to_target_s", metrics.time_to_target_s);

@@ -19,6 +19,22 @@
 
 namespace headway::record {
 
+// Windows of market data (sources columnar, lob_sim, series_sim) and what is simulated.
+struct WindowConfig {
+  std::optional<std::int64_t> window;  // rows; none: what the model takes
+  std::int64_t stride = 1;             // rows from one window to the next
+  std::int64_t horizon = 10;           // rows that the label looks ahead
+  WindowLabel label = WindowLabel::kDirection;
+  std::optional<double> alpha;  // relative change that is a direction; none: a third of the training labels are neither
+  WindowNormalise normalise = WindowNormalise::kTrain;
+  std::optional<std::int64_t> purge;  // rows between training and validation; none: as many as it takes
+  std::string price = "mid";          // the column of a file that labels are made of
+  std::int64_t days = 8;              // simulated
+  ArrivalProcess arrivals = ArrivalProcess::kPoisson;
+
+  bool operator==(const WindowConfig&) const = default;
+};
+
 struct DataConfig {
   std::string source;       // kjv, mnist, synthetic ...
   std::int64_t batch = 0;   // samples of one step over all ranks and micro-batches; at least 1
@@ -28,6 +44,7 @@ struct DataConfig {
   std::int64_t prefetch = 2;        // batches made ahead; 0 makes them when asked for
   std::int64_t rows = 65536;        // of a synthetic source
   std::optional<std::string> path;  // file of a source that reads one
+  WindowConfig windows = {};        // its keys stand beside the others
 
   bool operator==(const DataConfig&) const = default;
 };

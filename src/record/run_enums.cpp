@@ -39,4 +39,19 @@ std::span<const std::string> names_of(ReduceOrder) {
   return kNames;
 }
 
+std::span<const std::string> names_of(WindowLabel) {
+  static const std::array<std::string, 3> kNames = {"direction", "smooth_direction", "return"};
+  return kNames;
+}
+
+std::span<const std::string> names_of(WindowNormalise) {
+  static const std::array<std::string, 3> kNames = {"train", "day", "none"};
+  return kNames;
+}
+
+std::span<const std::string> names_of(ArrivalProcess) {
+  static const std::array<std::string, 2> kNames = {"poisson", "hawkes"};
+  return kNames;
+}
+
 }  // namespace headway::record

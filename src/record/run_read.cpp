@@ -56,6 +56,21 @@ void read_valid(const Section& section, DataConfig& data) {
   data.valid = to_number(*setting, kBelowOne);
 }
 
+WindowConfig read_windows(const Section& section) {
+  WindowConfig windows;
+  section.whole("window", windows.window, {1, kMostSteps});
+  section.whole("stride", windows.stride, {1, kMostSteps});
+  section.whole("horizon", windows.horizon, {1, kMostSteps});
+  section.choice("label", windows.label);
+  section.number("alpha", windows.alpha, {});
+  section.choice("normalise", windows.normalise);
+  section.whole("purge", windows.purge, {0, kMostSteps});
+  section.text("price", windows.price);
+  section.whole("days", windows.days, {1, kMostParts});
+  section.choice("arrivals", windows.arrivals);
+  return windows;
+}
+
 DataConfig read_data(const Section& section) {
   section.require("source", "source: synthetic");
   section.require("batch", "batch: 64");
@@ -67,6 +82,7 @@ DataConfig read_data(const Section& section) {
   section.whole("prefetch", data.prefetch, {0, 1024});
   section.whole("rows", data.rows, {1, kMostSteps});
   section.text("path", data.path);
+  data.windows = read_windows(section);
   return data;
 }
 

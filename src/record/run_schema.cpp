@@ -17,7 +17,9 @@ struct SectionKeys {
 const std::vector<SectionKeys>& schema() {
   static const std::vector<SectionKeys> kSchema = {
       {"", {"model", "data", "train", "strategy"}},
-      {"data", {"source", "batch", "valid", "shuffle", "prefetch", "rows", "path"}},
+      {"data",
+       {"source", "batch", "valid", "shuffle", "prefetch", "rows", "path", "window", "stride", "horizon", "label",
+        "alpha", "normalise", "purge", "price", "days", "arrivals"}},
       {"train",
        {"steps", "epochs", "seed", "precision", "accumulate", "optimizer", "schedule", "clip", "recompute",
         "deterministic", "evaluate", "target", "checkpoint"}},

@@ -15,7 +15,9 @@ namespace {
 // The complete file of the design, with every setting off its default where that is possible.
 constexpr const char* kComplete =
     R"(model: {name: gpt, layers: 6, hidden: 384, dropout: 0.5, tied: false, note: "a, b: #c"}
-data: {source: kjv, batch: 8, valid: 0.25, shuffle: false, prefetch: 3, rows: 1000, path: "/tmp/a b, c"}
+data: {source: kjv, batch: 8, valid: 0.25, shuffle: false, prefetch: 3, rows: 1000, path: "/tmp/a b, c",
+       window: 50, stride: 2, horizon: 20, label: smooth_direction, alpha: 0.002, normalise: day, purge: 90, price: close,
+       days: 4, arrivals: hawkes}
 train:
   steps: 600
   seed: 7
@@ -40,7 +42,9 @@ TEST(RunFile, EverySettingIsRead) {
   ASSERT_EQ(run.model.options.size(), 5U);
   EXPECT_EQ(run.model.options[1], (Option{"hidden", "384", {}}));
   EXPECT_EQ(run.model.get_text("note", ""), "a, b: #c");
-  const DataConfig data = {"kjv", 8, 0.25, false, false, 3, 1000, "/tmp/a b, c"};
+  const WindowConfig windows = {50, 2,       20, WindowLabel::kSmoothDirection, 0.002, WindowNormalise::kDay,
+                                90, "close", 4,  ArrivalProcess::kHawkes};
+  const DataConfig data = {"kjv", 8, 0.25, false, false, 3, 1000, "/tmp/a b, c", windows};
   EXPECT_EQ(run.data, data);
   TrainConfig train;
   train.steps = 600;
@@ -169,7 +173,7 @@ TEST(RunFile, LoadsAFileAndRefusesWhatIsNone) {
 
 TEST(RunFile, CallersCanPointAtASetting) {
   const auto run = parse_run(kComplete, "x.yaml", {"strategy.dp=4"});
-  EXPECT_STREQ(error_at(run, "train.precision", "no").what(), "x.yaml:6: train.precision: no");
+  EXPECT_STREQ(error_at(run, "train.precision", "no").what(), "x.yaml:8: train.precision: no");
   EXPECT_STREQ(error_at(run, "strategy.dp", "no").what(), "--set strategy.dp=4: strategy.dp: no");
   const auto other = parse_run(kShortest, "y.yaml");
   EXPECT_STREQ(error_at(other, "data.rows", "no").what(), "y.yaml:2: data.rows: no");

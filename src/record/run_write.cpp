@@ -53,10 +53,20 @@ std::string model_yaml(const ModelConfig& model) {
   return text + "}\n";
 }
 
+std::string number_or_null(const auto& number) {
+  return number ? fmt::format("{}", *number) : "null";
+}
+
 std::string data_yaml(const DataConfig& data) {
-  return fmt::format("data: {{source: {}, batch: {}, valid: {}, shuffle: {}, prefetch: {}, rows: {}, path: {}}}\n",
+  const WindowConfig& windows = data.windows;
+  return fmt::format("data: {{source: {}, batch: {}, valid: {}, shuffle: {}, prefetch: {}, rows: {}, path: {},\n",
                      word(data.source), data.batch, data.valid_test ? "test" : fmt::format("{}", data.valid),
-                     data.shuffle, data.prefetch, data.rows, word_or_null(data.path));
+                     data.shuffle, data.prefetch, data.rows, word_or_null(data.path)) +
+         fmt::format("       window: {}, stride: {}, horizon: {}, label: {}, alpha: {}, normalise: {}, purge: {},\n",
+                     number_or_null(windows.window), windows.stride, windows.horizon, name_of(windows.label),
+                     number_or_null(windows.alpha), name_of(windows.normalise), number_or_null(windows.purge)) +
+         fmt::format("       price: {}, days: {}, arrivals: {}}}\n", word(windows.price), windows.days,
+                     name_of(windows.arrivals));
 }
 
 std::string target_yaml(const std::optional<Target>& target) {

@@ -45,6 +45,7 @@ void require_same_training(const record::Run& now, const std::string& then_yaml,
   differs(now.model != then.model, "model");
   differs(now.data.source != then.data.source, "data.source");
   differs(now.data.batch != then.data.batch, "data.batch");
+  differs(now.data.windows != then.data.windows, "data.window");
   differs(now.data.shuffle != then.data.shuffle, "data.shuffle");
   differs(now.train.seed != then.train.seed, "train.seed");
   differs(now.train.accumulate != then.train.accumulate, "train.accumulate");
