@@ -1,6 +1,6 @@
 #include "app/cli/against.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>

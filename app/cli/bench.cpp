@@ -1,5 +1,5 @@
 // headway bench: the standard workloads, measured.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "app/cli/bench_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // headway compare: two results, and whether one is faster.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // headway data: market data into files and out of them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // headway predict: the time, breakdown and memory of a run on a measured machine, without training.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"

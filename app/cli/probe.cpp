@@ -1,5 +1,5 @@
 // headway probe: measures this machine into a cluster file.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"

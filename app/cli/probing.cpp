@@ -1,6 +1,6 @@
 #include "app/cli/probing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/cli/workspace.h"
 #include "backend/cpu/cpu_device.h"

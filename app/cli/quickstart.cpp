@@ -1,5 +1,5 @@
 // headway quickstart: measure, train, compare prediction with measurement, say what bounds it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

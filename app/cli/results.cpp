@@ -1,5 +1,5 @@
 // headway results: what was measured before.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

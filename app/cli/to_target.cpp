@@ -1,6 +1,6 @@
 #include "app/cli/to_target.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // headway train: trains what a run file says.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"

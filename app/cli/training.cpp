@@ -1,6 +1,6 @@
 #include "app/cli/training.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdio>
 

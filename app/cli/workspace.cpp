@@ -1,6 +1,6 @@
 #include "app/cli/workspace.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "app/report/console.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/report/words.h"
 #include "base/text.h"

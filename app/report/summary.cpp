@@ -1,6 +1,6 @@
 #include "app/report/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/report/breakdown.h"
 #include "base/environment.h"

@@ -1,6 +1,6 @@
 #include "app/report/words.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <map>

@@ -1,6 +1,6 @@
 #include "base/process.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sched.h>
 #include <spawn.h>

@@ -1,6 +1,6 @@
 #include "bench/first_losses.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "bench/ingest.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

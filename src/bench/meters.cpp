@@ -1,6 +1,6 @@
 #include "bench/meters.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>

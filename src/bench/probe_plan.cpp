@@ -1,6 +1,6 @@
 #include "bench/probe_plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

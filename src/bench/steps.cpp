@@ -1,6 +1,6 @@
 #include "bench/steps.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

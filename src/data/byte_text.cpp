@@ -1,6 +1,6 @@
 #include "data/byte_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 #include "data/fashion_mnist.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "data/kjv.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "data/process.h"

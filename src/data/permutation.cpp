@@ -1,6 +1,6 @@
 #include "data/permutation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

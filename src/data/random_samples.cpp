@@ -1,6 +1,6 @@
 #include "data/random_samples.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

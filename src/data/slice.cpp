@@ -1,6 +1,6 @@
 #include "data/slice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 #include "data/source.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "data/stacked.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 

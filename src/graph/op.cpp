@@ -1,6 +1,6 @@
 #include "graph/op.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <numeric>
 

@@ -1,7 +1,7 @@
 // BERT's encoder (Devlin et al. 2018): normalisation after each residual sum, every token attends to all, and a head
 // that predicts tokens, tied to the embedding. One segment, so there are no segment embeddings; the loss is over all
 // tokens, masked or not: which are masked is the data's business.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/ops/activation.h"
 #include "graph/ops/linear.h"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/linear.h"

@@ -1,6 +1,6 @@
 #include "models/layers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/ops/loss.h"
 #include "graph/ops/recurrent.h"

@@ -1,6 +1,6 @@
 #include "models/model.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

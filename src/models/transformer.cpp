@@ -1,6 +1,6 @@
 #include "models/transformer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

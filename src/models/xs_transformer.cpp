@@ -1,6 +1,6 @@
 // The cross-section of a market: the instruments of one day are the tokens of one sample. They have no order, so there
 // are no positions, and every instrument attends to all.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/ops/loss.h"
 #include "models/builders.h"

@@ -1,6 +1,6 @@
 #include "record/place.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace headway::record {
 

@@ -1,6 +1,6 @@
 #include "record/run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <fstream>
 #include <utility>

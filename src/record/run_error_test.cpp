@@ -1,5 +1,5 @@
 // What a user reads when a run file is wrong: one case per kind of fault, the message compared as a whole.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 #include "record/run_override.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <utility>

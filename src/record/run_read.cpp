@@ -1,6 +1,6 @@
 #include "record/run_read.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "record/run_schema.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

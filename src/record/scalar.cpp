@@ -1,6 +1,6 @@
 #include "record/scalar.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

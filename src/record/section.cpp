@@ -1,6 +1,6 @@
 #include "record/section.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

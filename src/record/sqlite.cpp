@@ -1,6 +1,6 @@
 #include "record/sqlite.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sqlite3.h>
 
 namespace headway::record {

@@ -1,6 +1,6 @@
 #include "record/store.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sqlite3.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "record/utf8.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #include "runtime/executor.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

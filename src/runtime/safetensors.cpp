@@ -1,7 +1,7 @@
 #include "runtime/safetensors.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 #include <zlib.h>
 

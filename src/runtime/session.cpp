@@ -1,6 +1,6 @@
 #include "runtime/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "runtime/trainer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

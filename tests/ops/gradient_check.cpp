@@ -1,6 +1,6 @@
 #include "tests/ops/gradient_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "tests/ops/kernel_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "tests/ops/pass_models.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

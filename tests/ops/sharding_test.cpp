@@ -4,7 +4,7 @@
 // whole. An output that carries it is the concatenation of the shards. For one that does not, see is_partial_sum().
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

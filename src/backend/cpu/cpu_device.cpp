@@ -1,6 +1,6 @@
 #include "backend/cpu/cpu_device.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <omp.h>
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 // For the tests of products, convolutions and pooling: one launch on one and on two threads beside the fp64 reference.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hwy/targets.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "data/market/columnar.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "data/market/csv_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

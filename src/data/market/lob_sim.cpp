@@ -1,6 +1,6 @@
 #include "data/market/lob_sim.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

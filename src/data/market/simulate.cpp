@@ -1,6 +1,6 @@
 #include "data/market/simulate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // How windows are divided between training and validation, and the statistics of the training part.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "data/market/xs_sim.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstring>

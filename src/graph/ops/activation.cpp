@@ -1,6 +1,6 @@
 #include "graph/ops/activation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

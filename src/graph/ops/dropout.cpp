@@ -1,6 +1,6 @@
 #include "graph/ops/dropout.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/autodiff.h"
 

@@ -1,6 +1,6 @@
 #include "graph/ops/linear.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "graph/autodiff.h"

@@ -1,6 +1,6 @@
 #include "graph/ops/optimizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/dropout.h"

@@ -1,6 +1,6 @@
 #include "graph/ops/shape_ops.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
