@@ -101,11 +101,11 @@ void ProbePlan::add_flat_ops() {
     const std::int64_t channels = 64, size = 8, batch = std::max<std::int64_t>(1, scaled(elements) / 4096);
     const TensorType image = f32({batch, size, size, channels}), pooled = f32({batch, size / 2, size / 2, channels});
     add_op(transpose_op(), TransposeAttributes{{0, 3, 1, 2}}.to_attributes(), {image});
-    add_op(max_pool2d_op(), MaxPool2dAttributes{}.to_attributes(), {image});
-    add_op(max_pool2d_grad_op(), MaxPool2dGradAttributes{{}, image.shape.dims()}.to_attributes(),
+    add_op(max_pool2d_op(), Pool2dAttributes{}.to_attributes(), {image});
+    add_op(max_pool2d_grad_op(), Pool2dGradAttributes{{}, image.shape.dims()}.to_attributes(),
            {pooled, {DType::kU8, pooled.shape}});
-    add_op(avg_pool2d_op(), AvgPool2dAttributes{}.to_attributes(), {image});
-    add_op(avg_pool2d_grad_op(), AvgPool2dGradAttributes{{}, image.shape.dims()}.to_attributes(), {pooled});
+    add_op(avg_pool2d_op(), Pool2dAttributes{}.to_attributes(), {image});
+    add_op(avg_pool2d_grad_op(), Pool2dGradAttributes{{}, image.shape.dims()}.to_attributes(), {pooled});
   }
 }
 

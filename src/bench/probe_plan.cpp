@@ -155,6 +155,8 @@ void ProbePlan::add_convolutions() {
   for (const std::int64_t base_batch : {16, 128}) {
     const std::int64_t batch = scaled(base_batch);
     add_conv(batch, 28, 1, 32, 3);
+    add_conv(batch, 28, 32, 32, 1);
+    add_conv(batch, 28, 32, 32, 3);
     add_conv(batch, 28, 32, 64, 3);
     add_conv(batch, 14, 64, 64, 3);
     add_conv(batch, 7, 64, 64, 3);

@@ -9,6 +9,8 @@ namespace headway::models {
 Model build_mlp(const record::ModelConfig& config, std::int64_t batch, bool training);
 // convnet.cpp. Options image (28), channels (1), conv1 (32), conv2 (64), conv3 (64), hidden (128), classes (10).
 Model build_convnet(const record::ModelConfig& config, std::int64_t batch, bool training);
+// tcn.cpp. Options features (40), sequence (256), width (64), layers (6), kernel (3).
+Model build_tcn(const record::ModelConfig& config, std::int64_t batch, bool training);
 // gpt.cpp. Options layers (6), hidden (384), heads (6), sequence (256), positions (sequence), vocab (256), tied
 // (false), dropout (0). The table of positions may be longer than the sequence; a tied head multiplies by the token
 // embedding.

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "graph/ops/conv2d.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 
@@ -44,15 +43,20 @@ ValueId layernorm_layer(Graph& graph, const std::string& name, ValueId x) {
   return layernorm(graph, x, gamma, beta);
 }
 
-ValueId same_conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out, std::int64_t kernel) {
+ValueId conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out,
+                   std::array<std::int64_t, 2> kernel, const graph::Conv2dAttributes& attributes, bool with_bias) {
   scoped(graph, name);
   const std::int64_t in = graph.value(x).type.shape[-1];
-  const Initializer uniform = fan_in_uniform(in * kernel * kernel);
-  const ValueId w = graph.add_parameter(name + ".weight", {out, in, kernel, kernel}, uniform);
-  const ValueId b = graph.add_parameter(name + ".bias", {out}, uniform);
+  const Initializer uniform = fan_in_uniform(in * kernel[0] * kernel[1]);
+  const ValueId w = graph.add_parameter(name + ".weight", {out, in, kernel[0], kernel[1]}, uniform);
+  const ValueId b = with_bias ? graph.add_parameter(name + ".bias", {out}, uniform) : graph::kNoValue;
+  return conv2d(graph, x, w, b, attributes);
+}
+
+ValueId same_conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out, std::int64_t kernel) {
   graph::Conv2dAttributes attributes;
   attributes.padding = {kernel / 2, kernel / 2};
-  return conv2d(graph, x, w, b, attributes);
+  return conv_layer(graph, name, x, out, {kernel, kernel}, attributes);
 }
 
 ValueId recurrent_layer(Graph& graph, const std::string& name, std::int64_t layer, ValueId x, std::int64_t hidden,
@@ -69,6 +73,16 @@ ValueId recurrent_layer(Graph& graph, const std::string& name, std::int64_t laye
   weights.b_ih = parameter("bias_ih", {rows});
   weights.b_hh = parameter("bias_hh", {rows});
   return recurrent(graph, x, weights, attributes);
+}
+
+ValueId causal_conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out, std::int64_t kernel,
+                          std::int64_t dilation) {
+  scoped(graph, name);
+  const std::int64_t in = graph.value(x).type.shape[-1];
+  const Initializer uniform = fan_in_uniform(in * kernel);
+  const ValueId w = graph.add_parameter(name + ".weight", {out, in, kernel}, uniform);
+  const ValueId b = graph.add_parameter(name + ".bias", {out}, uniform);
+  return conv1d(graph, x, w, b, {1, graph::Padding(dilation * (kernel - 1), 0), dilation});
 }
 
 }  // namespace headway::models

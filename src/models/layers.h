@@ -1,9 +1,11 @@
 // Layers that several models share, named as PyTorch names them: "<name>.weight", "<name>.bias".
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "graph/graph.h"
+#include "graph/ops/conv2d.h"
 #include "graph/ops/recurrent.h"
 
 namespace headway::models {
@@ -24,7 +26,11 @@ graph::ValueId linear_layer(graph::Graph& graph, const std::string& name, graph:
 
 graph::ValueId layernorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x);
 
-// A square convolution that keeps height and width (kernel odd, padding kernel / 2).
+// A convolution of x [batch, height, width, in] with `out` channels.
+graph::ValueId conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
+                          std::array<std::int64_t, 2> kernel, const graph::Conv2dAttributes& attributes,
+                          bool with_bias = true);
+// A square one that keeps height and width (kernel odd, padding kernel / 2).
 graph::ValueId same_conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
                                std::int64_t kernel);
 
@@ -32,5 +38,9 @@ graph::ValueId same_conv_layer(graph::Graph& graph, const std::string& name, gra
 // weight_hh_l, bias_ih_l, bias_hh_l, all uniform in +-1/sqrt(hidden).
 graph::ValueId recurrent_layer(graph::Graph& graph, const std::string& name, std::int64_t layer, graph::ValueId x,
                                std::int64_t hidden, graph::RecurrentAttributes attributes);
+
+// A convolution over the steps of x [batch, steps, in] that sees no later step and keeps their number.
+graph::ValueId causal_conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
+                                 std::int64_t kernel, std::int64_t dilation);
 
 }  // namespace headway::models

@@ -49,6 +49,7 @@ TEST(Models, HaveTheStandardParameterCounts) {
   small.set("width", "128");
   EXPECT_EQ(parameter_count(build_model(small, 4, true).graph), 50689);
   EXPECT_EQ(parameter_count(build_model(config_of("convnet"), 4, true).graph), 458570);
+  EXPECT_EQ(parameter_count(build_model(config_of("tcn"), 2, true).graph), 69569);
   EXPECT_EQ(parameter_count(build_model(config_of("gpt"), 2, true).graph), 10942464);
   EXPECT_EQ(parameter_count(build_model(config_of("lstm"), 2, true).graph), 55361);
   EXPECT_EQ(parameter_count(build_model(gpt2(), 1, true).graph), 124439808);
@@ -87,6 +88,10 @@ TEST(Models, FusionLeavesOneNodeWhereThereWereSeveral) {
   graph::Graph mlp = training_graph(config_of("mlp"), 8);
   run_passes(mlp, {});
   EXPECT_EQ(count(mlp, "activation") + count(mlp, "activation_grad"), 0);
+
+  graph::Graph tcn = training_graph(config_of("tcn"), 2);
+  run_passes(tcn, {});
+  EXPECT_EQ(count(tcn, "activation"), 0);  // each is in its convolution, behind the view that makes it one of steps
 
   graph::Graph plain = training_graph(config_of("mlp"), 8);
   run_passes(plain, {"fuse_norm_activation"});

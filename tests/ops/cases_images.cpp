@@ -20,7 +20,7 @@ struct ConvSize {
   Shape w() const { return {out, in, kernel_h, kernel_w}; }
 };
 
-graph::Conv2dAttributes conv_of(std::array<std::int64_t, 2> stride, std::array<std::int64_t, 2> padding,
+graph::Conv2dAttributes conv_of(std::array<std::int64_t, 2> stride, std::array<graph::Padding, 2> padding,
                                 std::array<std::int64_t, 2> dilation) {
   return {stride, padding, dilation, graph::Activation::kNone};
 }
@@ -37,6 +37,9 @@ std::vector<ConvSize> conv_sizes(Random& random) {
       {1, 12, 5, 2, 3, 3, 1, conv_of({1, 1}, {4, 0}, {2, 1})},
       {1, 13, 10, 3, 2, 3, 2, conv_of({3, 2}, {2, 1}, {2, 3})},
       {1, 6, 6, 17, 9, 5, 5, conv_of({1, 1}, {2, 2}, {1, 1})},
+      {2, 1, 17, 5, 6, 1, 3, conv_of({1, 1}, {graph::Padding(), graph::Padding(8, 0)}, {1, 4})},
+      {2, 7, 10, 3, 4, 1, 10},
+      {1, 5, 6, 2, 3, 2, 3, conv_of({2, 1}, {graph::Padding(0, 1), graph::Padding(3, 1)}, {1, 1})},
       {random.integer(1, 4), random.integer(5, 12), random.integer(5, 12), random.integer(1, 9), random.integer(1, 9),
        3, 2, conv_of({1, 1}, {1, 0}, {1, 1})},
       {9, 28, 28, 1, 32, 3, 3, conv_of({1, 1}, {1, 1}, {1, 1}), true},
@@ -84,7 +87,7 @@ namespace {
 
 struct PoolSize {
   Shape x;
-  graph::MaxPool2dAttributes pool = {};
+  graph::Pool2dAttributes pool = {};
   bool large = false;
 };
 
@@ -96,6 +99,8 @@ std::vector<PoolSize> pool_sizes(Random& random) {
       {{2, 5, 7, 17}},
       {{1, 7, 7, 2}, {{3, 3}, {2, 2}}},
       {{1, 9, 1, 5}, {{3, 1}, {1, 1}}},
+      {{2, 9, 1, 5}, {{3, 1}, {1, 1}, {1, 0}}},
+      {{1, 6, 7, 18}, {{3, 3}, {2, 2}, {graph::Padding(2, 0), graph::Padding(0, 1)}}},
       {{1, 5, 6, 4}, {{1, 1}, {1, 1}}},
       {{1, 8, 8, 3}, {{2, 2}, {3, 3}}},
       {{random.integer(1, 4), random.integer(4, 9), random.integer(4, 9), random.integer(1, 40)}},
@@ -110,7 +115,7 @@ void max_pool2d_cases(CaseMaker& maker) {
     maker.add(size.pool.to_attributes(), {maker.floats(size.x)}).large = size.large;
   }
   // Windows full of ties: the first of equals.
-  maker.add(graph::MaxPool2dAttributes{}.to_attributes(),
+  maker.add(graph::Pool2dAttributes{}.to_attributes(),
             {maker.given({2, 8, 8, 5}, maker.random().integers({2, 8, 8, 5}, -1, 1))});
 }
 
@@ -118,23 +123,21 @@ void max_pool2d_grad_cases(CaseMaker& maker) {
   for (const PoolSize& size : pool_sizes(maker.random())) {
     const std::vector<Operand> saved =
         maker.run(graph::max_pool2d_op(), size.pool.to_attributes(), {maker.floats(size.x)});
-    const graph::MaxPool2dGradAttributes attributes{size.pool, size.x.dims()};
+    const graph::Pool2dGradAttributes attributes{size.pool, size.x.dims()};
     maker.add(attributes.to_attributes(), {maker.floats(saved[0].type.shape), saved[1]}).large = size.large;
   }
 }
 
 void avg_pool2d_cases(CaseMaker& maker) {
   for (const PoolSize& size : pool_sizes(maker.random())) {
-    const graph::AvgPool2dAttributes attributes{size.pool.kernel, size.pool.stride};
-    maker.add(attributes.to_attributes(), {maker.floats(size.x)}).large = size.large;
+    maker.add(size.pool.to_attributes(), {maker.floats(size.x)}).large = size.large;
   }
 }
 
 void avg_pool2d_grad_cases(CaseMaker& maker) {
   for (const PoolSize& size : pool_sizes(maker.random())) {
-    const graph::AvgPool2dAttributes pool{size.pool.kernel, size.pool.stride};
-    const std::vector<Operand> y = maker.run(graph::avg_pool2d_op(), pool.to_attributes(), {maker.floats(size.x)});
-    const graph::AvgPool2dGradAttributes attributes{pool, size.x.dims()};
+    const std::vector<Operand> y = maker.run(graph::avg_pool2d_op(), size.pool.to_attributes(), {maker.floats(size.x)});
+    const graph::Pool2dGradAttributes attributes{size.pool, size.x.dims()};
     maker.add(attributes.to_attributes(), {maker.floats(y[0].type.shape)}).large = size.large;
   }
 }

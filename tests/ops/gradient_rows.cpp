@@ -109,7 +109,7 @@ ValueId build_conv2d(GraphMaker& maker, int variant) {
   if (variant > 0) {
     for (std::size_t axis = 0; axis < 2; ++axis) {
       conv.stride[axis] = extent(maker, 2);
-      conv.padding[axis] = extent(maker, 3) - 1;
+      conv.padding[axis] = graph::Padding(extent(maker, 3) - 1, extent(maker, 3) - 1);
       conv.dilation[axis] = extent(maker, 2);
     }
   }
@@ -121,10 +121,11 @@ ValueId build_conv2d(GraphMaker& maker, int variant) {
 }
 
 ValueId build_max_pool2d(GraphMaker& maker, int variant) {
-  graph::MaxPool2dAttributes pool;
+  graph::Pool2dAttributes pool;
   if (variant > 1) {
     pool.kernel = {extent(maker, 3), extent(maker, 3)};
     pool.stride = {extent(maker, 3), extent(maker, 3)};
+    for (std::size_t axis = 0; axis < 2; ++axis) pool.padding[axis] = {pool.kernel[axis] - 1, pool.kernel[axis] / 2};
   }
   const Shape shape = {extent(maker, 2), 2 + extent(maker, 4), 2 + extent(maker, 4), extent(maker, 3)};
   const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape, 0.05));
@@ -132,10 +133,11 @@ ValueId build_max_pool2d(GraphMaker& maker, int variant) {
 }
 
 ValueId build_avg_pool2d(GraphMaker& maker, int variant) {
-  graph::AvgPool2dAttributes pool;
+  graph::Pool2dAttributes pool;
   if (variant > 1) {
     pool.kernel = {extent(maker, 3), extent(maker, 3)};
     pool.stride = {extent(maker, 3), extent(maker, 3)};
+    for (std::size_t axis = 0; axis < 2; ++axis) pool.padding[axis] = {pool.kernel[axis] - 1, pool.kernel[axis] / 2};
   }
   const ValueId x = maker.parameter({extent(maker, 2), 2 + extent(maker, 4), 2 + extent(maker, 4), extent(maker, 3)});
   return maker.loss_of(graph::avg_pool2d(maker.graph(), x, pool));

@@ -116,10 +116,10 @@ std::vector<Impossible> recurrences() {
 
 std::vector<Impossible> images() {
   const graph::Attributes conv = graph::Conv2dAttributes{}.to_attributes();
-  const graph::Attributes pool = graph::MaxPool2dAttributes{}.to_attributes();
+  const graph::Attributes pool = graph::Pool2dAttributes{}.to_attributes();
   const auto grad_input = graph::Conv2dGradInputAttributes{{}, {1, 5, 5, 2}}.to_attributes();
   const auto grad_weight = graph::Conv2dGradWeightAttributes{{}, {3, 3}, true}.to_attributes();
-  const auto pool_grad = graph::MaxPool2dGradAttributes{{}, {1, 4, 4, 2}}.to_attributes();
+  const auto pool_grad = graph::Pool2dGradAttributes{{}, {1, 4, 4, 2}}.to_attributes();
   return {
       {&graph::conv2d_op(), conv, {f32({1, 5, 5, 2}), f32({4, 3, 3, 3})}, {0, 1}},
       {&graph::conv2d_op(), conv, {f32({1, 5, 2, 2}), f32({4, 2, 3, 3})}, {0, 1}},

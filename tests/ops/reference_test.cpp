@@ -82,7 +82,7 @@ TEST(Reference, Conv2d) {
 }
 
 TEST(Reference, MaxPoolNamesThePositionAndTheFirstOfEquals) {
-  const auto out = run(graph::max_pool2d_op(), graph::MaxPool2dAttributes{}.to_attributes(),
+  const auto out = run(graph::max_pool2d_op(), graph::Pool2dAttributes{}.to_attributes(),
                        {{{1, 2, 4, 1}, {1, 2, 5, 5, 4, 3, 5, 5}}});
   expect_near(out[0], {4, 5});
   expect_near(out[1], {2, 0});

@@ -96,6 +96,8 @@ std::vector<SmallModel> small_models(std::int64_t samples) {
       {"convnet",
        model_config("convnet", {{"image", "12"}, {"conv1", "4"}, {"conv2", "8"}, {"conv3", "8"}, {"hidden", "16"}}),
        dataset(DType::kF32, {12, 12, 1}, DType::kI32, {}, 10)},
+      {"tcn", model_config("tcn", {{"features", "5"}, {"sequence", "37"}, {"width", "12"}, {"layers", "3"}}),
+       dataset(DType::kF32, {37, 5}, DType::kF32, {37, 1}, 0)},
       {"gpt",
        model_config("gpt", {{"layers", "2"},
                             {"hidden", "32"},

@@ -34,6 +34,12 @@ nlohmann::json reference(const std::string& model) {
 record::ModelConfig config_of(const nlohmann::json& model) {
   const auto text = [&](const char* key) { return std::to_string(model.at(key).get<std::int64_t>()); };
   const std::string name = model.at("name");
+  if (name == "tcn")
+    return model_config(name, {{"features", text("features")},
+                               {"sequence", text("sequence")},
+                               {"width", text("width")},
+                               {"layers", text("layers")},
+                               {"kernel", text("kernel")}});
   if (name == "lstm" || name == "gru")
     return model_config("lstm", {{"steps", text("steps")},
                                  {"features", text("features")},
@@ -122,7 +128,8 @@ INSTANTIATE_TEST_SUITE_P(All, TorchLosses,
                                          Case{"bert", "adamw"}, Case{"bert", "adamw_accumulate_2"}, Case{"moe", "sgd"},
                                          Case{"moe", "adamw"}, Case{"moe", "adamw_accumulate_2"},
                                          Case{"xs_transformer", "sgd"}, Case{"xs_transformer", "adamw"},
-                                         Case{"xs_transformer", "adamw_accumulate_2"}),
+                                         Case{"xs_transformer", "adamw_accumulate_2"}, Case{"tcn", "sgd"},
+                                         Case{"tcn", "adamw"}, Case{"tcn", "adamw_accumulate_2"}),
                          [](const auto& one) { return one.param.model + "_" + one.param.run; });
 
 }  // namespace

@@ -52,6 +52,8 @@ MODELS = {
     "moe": (torch_workloads.moe,
             {"layers": 2, "hidden": 16, "heads": 2, "sequence": 10, "vocab": 24, "batch": 2, "experts": 5,
              "choices": 2, "capacity_factor": 0.8}, 20),
+    "tcn": (torch_workloads.tcn,
+            {"features": 5, "sequence": 24, "width": 8, "layers": 3, "kernel": 3, "batch": 4}, 20),
 }
 
 SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)

@@ -405,6 +405,104 @@ def lstm(steps: int = 60, features: int = 20, hidden: int = 64, layers: int = 2,
     return Workload(Recurrent(features, hidden, layers, cell), make_batch, F.mse_loss)
 
 
+class TcnLayer(nn.Module):
+    """Causal dilated convolution, ReLU; added to its input where the channels stay."""
+
+    def __init__(self, features: int, width: int, kernel: int, dilation: int):
+        super().__init__()
+        self.conv = nn.Conv1d(features, width, kernel, dilation=dilation)
+        self.before = dilation * (kernel - 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.conv(F.pad(x, (self.before, 0))))
+        return x + y if x.shape == y.shape else y
+
+
+class Tcn(nn.Module):
+    """[batch, steps, features] -> [batch, steps, 1]; inside, channels before steps."""
+
+    def __init__(self, features: int, width: int, layers: int, kernel: int):
+        super().__init__()
+        sizes = [features] + [width] * layers
+        self.layers = nn.ModuleList(TcnLayer(n, m, kernel, 2 ** i)
+                                    for i, (n, m) in enumerate(itertools.pairwise(sizes)))
+        self.head = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.transpose(1, 2)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x.transpose(1, 2))
+
+
+def tcn(features: int = 40, sequence: int = 256, width: int = 64, layers: int = 6, kernel: int = 3,
+        batch: int = 128) -> Workload:
+    """Regression at every step: mean squared error; the target looks back four steps."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(batch, sequence, features, generator=generator)
+        return x, x[:, :, :1].sin() + F.pad(x, (0, 0, 4, 0))[:, :-4, 1:2] * x[:, :, 2:3]
+
+    return Workload(Tcn(features, width, layers, kernel), make_batch, F.mse_loss)
+
+
+class ConvUnit(nn.Module):
+    """Convolution, activation, BatchNorm."""
+
+    def __init__(self, channels: int, out: int, kernel: tuple[int, int], stride: tuple[int, int] = (1, 1),
+                 padding: tuple[int, int] = (0, 0), activation: Callable[[Tensor], Tensor] = F.leaky_relu):
+        super().__init__()
+        self.conv = nn.Conv2d(channels, out, kernel, stride=stride, padding=padding)
+        self.norm = nn.BatchNorm2d(out)
+        self.activation = activation
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.activation(self.conv(x)))
+
+
+class DeepLob(nn.Module):
+    """Zhang, Zohren, Roberts 2019, unpadded in time: [n, 1, steps, 40] -> [n, classes]."""
+
+    def __init__(self, channels: int, inception: int, hidden: int, classes: int):
+        super().__init__()
+        c, m = channels, inception
+
+        def block(first: int, kernel: tuple[int, int], stride: tuple[int, int],
+                  activation: Callable[[Tensor], Tensor]) -> nn.Sequential:
+            return nn.Sequential(ConvUnit(first, c, kernel, stride, activation=activation),
+                                 ConvUnit(c, c, (4, 1), activation=activation),
+                                 ConvUnit(c, c, (4, 1), activation=activation))
+
+        self.block1 = block(1, (1, 2), (1, 2), F.leaky_relu)
+        self.block2 = block(c, (1, 2), (1, 2), torch.tanh)
+        self.block3 = block(c, (1, 10), (1, 1), F.leaky_relu)
+        self.short = nn.Sequential(ConvUnit(c, m, (1, 1)), ConvUnit(m, m, (3, 1), padding=(1, 0)))
+        self.long = nn.Sequential(ConvUnit(c, m, (1, 1)), ConvUnit(m, m, (5, 1), padding=(2, 0)))
+        self.pooled = ConvUnit(c, m, (1, 1))
+        self.lstm = nn.LSTM(3 * m, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.block3(self.block2(self.block1(x)))
+        pooled = self.pooled(F.max_pool2d(x, (3, 1), stride=1, padding=(1, 0)))
+        x = torch.cat([self.short(x), self.long(x), pooled], dim=1)
+        y, _ = self.lstm(x.flatten(2).transpose(1, 2))
+        return self.head(y[:, -1])
+
+
+def deeplob(sequence: int = 100, channels: int = 32, inception: int = 64, hidden: int = 64, classes: int = 3,
+            batch: int = 64) -> Workload:
+    """Classification of order-book windows: cross-entropy; class k raises column k."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(batch, 1, sequence, 40, generator=generator)
+        target = torch.randint(classes, (batch,), generator=generator)
+        raised = torch.arange(40) == target[:, None]
+        return x + raised[:, None, None, :], target
+
+    return Workload(DeepLob(channels, inception, hidden, classes), make_batch, F.cross_entropy, images=True)
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "mlp": mlp,
     "mlp_small": functools.partial(mlp, width=128, rows=256),
@@ -415,6 +513,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
                               positions=1024, tied=True),
     "xs_transformer": xs_transformer,
     "moe": moe,
+    "tcn": tcn,
+    "deeplob": deeplob,
 }
 
 PARAMETERS = {
@@ -426,6 +526,8 @@ PARAMETERS = {
     "gpt2": 124_439_808,
     "xs_transformer": 3_176_449,
     "moe": 35_764_608,
+    "tcn": 69_569,
+    "deeplob": 143_907,
 }
 
 

@@ -48,7 +48,7 @@ TEST(Conv2d, RandomSizes) {
   for (int round = 0; round < 60; ++round) {
     Sizes s;
     s.conv.stride = {draw.one_of({1, 1, 2, 3}), draw.one_of({1, 1, 2})};
-    s.conv.padding = {draw.below(3), draw.below(4)};
+    s.conv.padding = {graph::Padding(draw.below(3), draw.below(3)), graph::Padding(draw.below(4), draw.below(2))};
     s.conv.dilation = {draw.one_of({1, 1, 2}), draw.one_of({1, 1, 2})};
     if (draw.below(2) == 1) s.conv.activation = graph::kActivations[static_cast<std::size_t>(draw.below(7))];
     s.bias = draw.below(2) == 1;
@@ -69,7 +69,17 @@ TEST(Conv2d, FormsOfTheStandardWorkloads) {
   check_all(draw, {{3, 20, 40, 1}, {32, 1, 1, 2}, {{1, 2}, {0, 0}, {1, 1}, {}}});
   check_all(draw, {{3, 20, 20, 32}, {32, 32, 4, 1}, {}});
   check_all(draw, {{3, 20, 10, 32}, {32, 32, 1, 10}, {}});
-  check_all(draw, {{2, 1, 70, 24}, {24, 24, 1, 3}, {{1, 1}, {0, 8}, {1, 8}, {}}});
+  check_all(draw, {{2, 1, 70, 24}, {24, 24, 1, 3}, {{1, 1}, {0, graph::Padding(16, 0)}, {1, 8}}, {}});
+  check_all(draw, {{3, 256, 1, 64}, {64, 64, 5, 1}, {{1, 1}, {2, 0}, {1, 1}}, {}});
+}
+
+// Bands of rows of an image too large for a block, windows too large for the stack, and parts of the rows of dw.
+TEST(Conv2d, LargeImagesAndManyChannels) {
+  Draw draw(5);
+  check_all(draw, {{2, 150, 60, 20}, {24, 20, 3, 3}, {{1, 1}, {1, 1}, {1, 1}}, {}});
+  check_all(draw, {{1, 61, 64, 3}, {40, 3, 7, 7}, {{2, 2}, {3, 3}, {1, 1}}, {}});
+  check_all(draw, {{1, 3, 300, 170}, {5, 170, 3, 3}, {{1, 1}, {1, 1}, {1, 1}}, {}});
+  check_all(draw, {{2, 6, 5, 400}, {300, 400, 3, 3}, {{1, 1}, {1, 1}, {1, 1}}, {}});
 }
 
 TEST(Conv2d, NoImages) {

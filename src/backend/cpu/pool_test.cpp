@@ -15,8 +15,10 @@ using namespace op_check;
 TEST(MaxPool2d, RandomSizes) {
   Draw draw(1);
   for (int round = 0; round < 60; ++round) {
-    const graph::MaxPool2dAttributes pool{{1 + draw.below(3), 1 + draw.below(3)},
-                                          {1 + draw.below(3), 1 + draw.below(3)}};
+    graph::Pool2dAttributes pool{{1 + draw.below(3), 1 + draw.below(3)}, {1 + draw.below(3), 1 + draw.below(3)}};
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      pool.padding[axis] = graph::Padding(draw.below(pool.kernel[axis]), draw.below(pool.kernel[axis]));
+    }
     const Shape x{draw.one_of({0, 1, 3, 9}), pool.kernel[0] + draw.below(9), pool.kernel[1] + draw.below(9),
                   draw.one_of({1, 3, 16, 17, 40})};
     EXPECT_EQ(failures_of({graph::max_pool2d_op(), pool.to_attributes(), {f32(x)}, {draw.normal(x)}, 1e-6}), "");
@@ -25,7 +27,7 @@ TEST(MaxPool2d, RandomSizes) {
     Tensor positions(static_cast<std::size_t>(y.elements()));
     for (double& position : positions) position = static_cast<double>(draw.below(pool.kernel[0] * pool.kernel[1]));
     EXPECT_EQ(failures_of({graph::max_pool2d_grad_op(),
-                           graph::MaxPool2dGradAttributes{pool, x.dims()}.to_attributes(),
+                           graph::Pool2dGradAttributes{pool, x.dims()}.to_attributes(),
                            {f32(y), {DType::kU8, y}},
                            {draw.normal(y), positions},
                            1e-5}),
@@ -38,13 +40,13 @@ TEST(MaxPool2d, TheFirstOfEqualValues) {
   const Shape x{2, 6, 6, 19};
   Tensor values(static_cast<std::size_t>(x.elements()));
   for (double& value : values) value = static_cast<double>(draw.below(2));
-  EXPECT_EQ(failures_of({graph::max_pool2d_op(), graph::MaxPool2dAttributes{}.to_attributes(), {f32(x)}, {values}, 0}),
+  EXPECT_EQ(failures_of({graph::max_pool2d_op(), graph::Pool2dAttributes{}.to_attributes(), {f32(x)}, {values}, 0}),
             "");
 }
 
 TEST(MaxPool2d, AWindowOf256Positions) {
   Draw draw(3);
-  const graph::MaxPool2dAttributes pool{{16, 16}, {5, 5}};
+  const graph::Pool2dAttributes pool{{16, 16}, {5, 5}};
   const Shape x{1, 31, 22, 17};
   EXPECT_EQ(failures_of({graph::max_pool2d_op(), pool.to_attributes(), {f32(x)}, {draw.normal(x)}, 1e-6}), "");
 }
@@ -53,7 +55,7 @@ TEST(MaxPool2d, AWrongPositionIsFound) {
   Draw draw(4);
   const Shape x{2, 8, 8, 5};
   const Problem problem{
-      graph::max_pool2d_op(), graph::MaxPool2dAttributes{}.to_attributes(), {f32(x)}, {draw.normal(x)}, 1e-6};
+      graph::max_pool2d_op(), graph::Pool2dAttributes{}.to_attributes(), {f32(x)}, {draw.normal(x)}, 1e-6};
   EXPECT_NE(failures_of(problem, [](auto& outputs) { outputs[1][77] ^= std::byte{1}; }), "");
 }
 

@@ -18,8 +18,8 @@ void for_each_product(const graph::Conv2dAttributes& conv, const Shape& x, const
       for (std::int64_t ox = 0; ox < y[2]; ++ox) {
         for (std::int64_t ky = 0; ky < w[2]; ++ky) {
           for (std::int64_t kx = 0; kx < w[3]; ++kx) {
-            const std::int64_t iy = oy * conv.stride[0] + ky * conv.dilation[0] - conv.padding[0];
-            const std::int64_t ix = ox * conv.stride[1] + kx * conv.dilation[1] - conv.padding[1];
+            const std::int64_t iy = oy * conv.stride[0] + ky * conv.dilation[0] - conv.padding[0].before;
+            const std::int64_t ix = ox * conv.stride[1] + kx * conv.dilation[1] - conv.padding[1].before;
             if (iy < 0 || iy >= x[1] || ix < 0 || ix >= x[2]) continue;
             for (std::int64_t out = 0; out < w[0]; ++out) {
               for (std::int64_t in = 0; in < w[1]; ++in) {

@@ -4,22 +4,14 @@
 
 #include "base/error.h"
 #include "graph/autodiff.h"
+#include "graph/ops/shape_ops.h"
 
 namespace headway::graph {
 namespace {
 
-std::array<std::int64_t, 2> pair_of(const Attributes& attributes, std::string_view name) {
-  const std::vector<std::int64_t>& list = attributes.list(name);
-  return {list.at(0), list.at(1)};
-}
-
-std::vector<std::int64_t> list_of(const std::array<std::int64_t, 2>& pair) {
-  return {pair[0], pair[1]};
-}
-
 std::int64_t out_size(std::int64_t size, std::int64_t kernel, std::size_t axis, const Conv2dAttributes& attributes) {
   const std::int64_t reach = attributes.dilation[axis] * (kernel - 1) + 1;
-  return (size + 2 * attributes.padding[axis] - reach) / attributes.stride[axis] + 1;
+  return window_positions(size, reach, attributes.stride[axis], attributes.padding[axis]);
 }
 
 // One product of the im2col view: rows = output positions, columns = output channels, inner = input channels x window.
@@ -41,12 +33,12 @@ const std::vector<int> kWholeAxes = {1, 2, 5, 6, 7, 8};
 }  // namespace
 
 Conv2dAttributes Conv2dAttributes::from(const Attributes& attributes) {
-  return {pair_of(attributes, "stride"), pair_of(attributes, "padding"), pair_of(attributes, "dilation"),
+  return {pair_of(attributes, "stride"), paddings_of(attributes, "padding"), pair_of(attributes, "dilation"),
           Activation::from(attributes, "activation")};
 }
 
 Attributes Conv2dAttributes::to_attributes() const {
-  Attributes attributes{{"stride", list_of(stride)}, {"padding", list_of(padding)}, {"dilation", list_of(dilation)}};
+  Attributes attributes{{"stride", to_list(stride)}, {"padding", to_list(padding)}, {"dilation", to_list(dilation)}};
   activation.write(attributes, "activation");
   return attributes;
 }
@@ -88,10 +80,11 @@ class Conv2d final : public Op {
     if (x[3] != w[1]) fail_shapes(name(), "channels of x (last axis) and of w (second axis) differ", inputs);
     if (inputs.size() == 3 && inputs[2].shape != Shape{w[0]}) fail_shapes(name(), "bias must be [out]", inputs);
     for (std::size_t axis = 0; axis < 2; ++axis) {
-      if (attributes.stride[axis] < 1 || attributes.dilation[axis] < 1 || attributes.padding[axis] < 0) {
+      const Padding padding = attributes.padding[axis];
+      if (attributes.stride[axis] < 1 || attributes.dilation[axis] < 1 || padding.before < 0 || padding.after < 0) {
         fail_shapes(name(), "stride and dilation must be positive, padding not negative", inputs);
       }
-      const std::int64_t padded = x.dims()[axis + 1] + 2 * attributes.padding[axis];
+      const std::int64_t padded = x.dims()[axis + 1] + padding.before + padding.after;
       if (padded < attributes.dilation[axis] * (w.dims()[axis + 2] - 1) + 1) {
         fail_shapes(name(), "the window is larger than the padded input", inputs);
       }
@@ -211,6 +204,18 @@ ValueId conv2d(Graph& graph, ValueId x, ValueId w, ValueId b, Conv2dAttributes a
   std::vector<ValueId> inputs = {x, w};
   if (b != kNoValue) inputs.push_back(b);
   return graph.add_one(conv2d_op(), attributes.to_attributes(), std::move(inputs));
+}
+
+ValueId conv1d(Graph& graph, ValueId x, ValueId w, ValueId b, const Conv1dAttributes& attributes) {
+  const TensorType input = graph.value(x).type, weight = graph.value(w).type;
+  require_rank("conv1d", std::array{input, weight}, 0, 3, 3);
+  require_rank("conv1d", std::array{input, weight}, 1, 3, 3);
+  x = reshape(graph, x, {input.shape[0], 1, input.shape[1], input.shape[2]});
+  w = reshape(graph, w, {weight.shape[0], weight.shape[1], 1, weight.shape[2]});
+  const ValueId y =
+      conv2d(graph, x, w, b, {{1, attributes.stride}, {Padding(), attributes.padding}, {1, attributes.dilation}, {}});
+  const Shape shape = graph.value(y).type.shape;
+  return reshape(graph, y, {shape[0], shape[2], shape[3]});
 }
 
 }  // namespace headway::graph

@@ -4,33 +4,7 @@
 
 namespace headway::graph {
 
-MaxPool2dAttributes MaxPool2dAttributes::from(const Attributes& attributes) {
-  const std::vector<std::int64_t>& kernel = attributes.list("kernel");
-  const std::vector<std::int64_t>& stride = attributes.list("stride");
-  return {{kernel.at(0), kernel.at(1)}, {stride.at(0), stride.at(1)}};
-}
-
-Attributes MaxPool2dAttributes::to_attributes() const {
-  return {{"kernel", std::vector<std::int64_t>(kernel.begin(), kernel.end())},
-          {"stride", std::vector<std::int64_t>(stride.begin(), stride.end())}};
-}
-
-MaxPool2dGradAttributes MaxPool2dGradAttributes::from(const Attributes& attributes) {
-  return {MaxPool2dAttributes::from(attributes), attributes.list("shape")};
-}
-
-Attributes MaxPool2dGradAttributes::to_attributes() const {
-  Attributes attributes = pool.to_attributes();
-  attributes.set("shape", shape);
-  return attributes;
-}
-
 namespace {
-
-Shape pooled(const Shape& x, const MaxPool2dAttributes& attributes) {
-  return Shape{x[0], (x[1] - attributes.kernel[0]) / attributes.stride[0] + 1,
-               (x[2] - attributes.kernel[1]) / attributes.stride[1] + 1, x[3]};
-}
 
 // Batch 0 and channels 3 can be split; space (1, 2 and 4, 5) would need halos.
 const std::vector<int> kInputAxes = {0, 1, 2, 3}, kOutputAxes = {0, 4, 5, 3}, kWholeAxes = {1, 2, 4, 5};
@@ -40,21 +14,11 @@ class MaxPool2d final : public Op {
   std::string_view name() const override { return "max_pool2d"; }
 
   std::vector<TensorType> infer(const Attributes& raw, Types inputs) const override {
-    const MaxPool2dAttributes attributes = MaxPool2dAttributes::from(raw);
-    require_inputs(name(), inputs, 1, 1);
-    require_rank(name(), inputs, 0, 4, 4);
-    const Shape& x = inputs[0].shape;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      if (attributes.kernel[axis] < 1 || attributes.stride[axis] < 1) {
-        fail_shapes(name(), "window and stride must be positive", inputs);
-      }
-      if (x.dims()[axis + 1] < attributes.kernel[axis])
-        fail_shapes(name(), "the window is larger than the input", inputs);
-    }
+    const Pool2dAttributes attributes = Pool2dAttributes::from(raw);
+    const Shape y = pooled_shape(name(), inputs, attributes);
     if (attributes.kernel[0] * attributes.kernel[1] > 256) {
       fail_shapes(name(), "a window of more than 256 positions", inputs);
     }
-    const Shape y = pooled(x, attributes);
     return {{inputs[0].dtype, y}, {DType::kU8, y}};
   }
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override { return memory_cost(inputs, outputs); }
@@ -63,10 +27,10 @@ class MaxPool2d final : public Op {
   }
 
   std::vector<ValueId> gradient(GradientContext& context) const override {
-    const MaxPool2dAttributes attributes = MaxPool2dAttributes::from(context.attributes());
+    const Pool2dAttributes attributes = Pool2dAttributes::from(context.attributes());
     return {context.graph().add_one(
         max_pool2d_grad_op(),
-        MaxPool2dGradAttributes{attributes, context.type(context.input(0)).shape.dims()}.to_attributes(),
+        Pool2dGradAttributes{attributes, context.type(context.input(0)).shape.dims()}.to_attributes(),
         {context.output_gradient(0), context.output(1)})};
   }
 };
@@ -76,7 +40,7 @@ class MaxPool2dGrad final : public Op {
   std::string_view name() const override { return "max_pool2d_grad"; }
 
   std::vector<TensorType> infer(const Attributes& raw, Types inputs) const override {
-    const MaxPool2dGradAttributes attributes = MaxPool2dGradAttributes::from(raw);
+    const Pool2dGradAttributes attributes = Pool2dGradAttributes::from(raw);
     require_inputs(name(), inputs, 2, 2);
     require_dtype(name(), inputs, 1, DType::kU8);
     const Shape x(attributes.shape);
@@ -102,7 +66,7 @@ const Op& max_pool2d_grad_op() {
   return op;
 }
 
-ValueId max_pool2d(Graph& graph, ValueId x, MaxPool2dAttributes attributes) {
+ValueId max_pool2d(Graph& graph, ValueId x, Pool2dAttributes attributes) {
   return graph.add_one(max_pool2d_op(), attributes.to_attributes(), {x});
 }
 

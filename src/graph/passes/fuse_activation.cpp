@@ -6,6 +6,7 @@
 #include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/shape_ops.h"
 #include "graph/passes/fusion.h"
 #include "graph/passes/rewriter.h"
 
@@ -78,10 +79,13 @@ bool fuse_linear_activation(Rewriter& graph, std::size_t index) {
 bool fuse_conv_activation(Rewriter& graph, std::size_t index) {
   Node& node = graph.node(index);
   Conv2dAttributes attributes = Conv2dAttributes::from(node.attributes);
-  const std::size_t act = graph.only_reader(node.outputs[0], activation_op());
+  // conv1d reshapes what conv2d makes; the activation may as well come before.
+  const std::size_t view = graph.only_reader(node.outputs[0], reshape_op());
+  const ValueId before = view == graph.size() ? node.outputs[0] : graph.node(view).outputs[0];
+  const std::size_t act = graph.only_reader(before, activation_op());
   if (attributes.activation != Activation::kNone || act == graph.size()) return false;
   attributes.activation = ActivationAttributes::from(graph.node(act).attributes).kind;
-  node.outputs = {graph.node(act).outputs[0]};
+  (view == graph.size() ? node : graph.node(view)).outputs = {graph.node(act).outputs[0]};
   node.attributes = attributes.to_attributes();
   graph.remove(act);
   return true;
