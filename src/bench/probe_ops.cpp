@@ -6,7 +6,9 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
 #include "graph/ops/grouped_linear.h"
@@ -47,6 +49,7 @@ void ProbePlan::add_row_ops() {
     add_op(layernorm_op(), LayerNormAttributes{1e-5, Activation::kNone, true}.to_attributes(), {x, row, row, x});
     add_op(layernorm_grad_op(), LayerNormGradAttributes{Activation::kNone, true}.to_attributes(),
            {x, x, statistic, statistic, row, row, x});
+    add_batchnorms(rows);
     add_op(softmax_op(), {}, {x});
     add_op(softmax_grad_op(), {}, {x, x});
 
@@ -84,6 +87,21 @@ void ProbePlan::add_row_ops() {
   }
 }
 
+void ProbePlan::add_batchnorms(std::int64_t rows) {
+  using namespace graph;
+  const std::int64_t channels = 64;
+  const TensorType x = f32({std::max<std::int64_t>(2, rows * 512 / channels), channels}), channel = f32({channels});
+  const std::vector<TensorType> operands = {x, channel, channel, channel, channel};
+  BatchNormAttributes norm;
+  BatchNormGradAttributes gradient;
+  for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
+    norm.activation = gradient.activation = activation;
+    add_op(batchnorm_op(), norm.to_attributes(), operands);
+    add_op(batchnorm_grad_op(), gradient.to_attributes(), {x, x, channel, channel, channel, channel});
+  }
+  add_op(batchnorm_op(), BatchNormAttributes{1e-5, 0.1, Activation::kNone, true}.to_attributes(), operands);
+}
+
 void ProbePlan::add_flat_ops() {
   using namespace graph;
   const TensorType position{DType::kI64, {4}};
@@ -101,6 +119,10 @@ void ProbePlan::add_flat_ops() {
     const std::int64_t channels = 64, size = 8, batch = std::max<std::int64_t>(1, scaled(elements) / 4096);
     const TensorType image = f32({batch, size, size, channels}), pooled = f32({batch, size / 2, size / 2, channels});
     add_op(transpose_op(), TransposeAttributes{{0, 3, 1, 2}}.to_attributes(), {image});
+    add_op(concat_op(), ConcatAttributes{3}.to_attributes(), {image, image});
+    add_op(slice_op(), SliceAttributes{1, 1, 4}.to_attributes(), {image});
+    add_op(slice_grad_op(), SliceGradAttributes{{1, 1, 4}, image.shape.dims()}.to_attributes(),
+           {f32({batch, 4, size, channels})});
     add_op(max_pool2d_op(), Pool2dAttributes{}.to_attributes(), {image});
     add_op(max_pool2d_grad_op(), Pool2dGradAttributes{{}, image.shape.dims()}.to_attributes(),
            {pooled, {DType::kU8, pooled.shape}});

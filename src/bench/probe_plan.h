@@ -43,6 +43,7 @@ class ProbePlan {
                       std::vector<graph::TensorType> outputs);
   void add_op(const graph::Op& op, const graph::Attributes& attributes, std::vector<graph::TensorType> inputs);
   void add_gemm(DType dtype, const char* layout, std::int64_t m, std::int64_t n, std::int64_t k);
+  void add_batchnorms(std::int64_t rows);
   void add_conv(std::int64_t batch, std::int64_t size, std::int64_t in, std::int64_t out, std::int64_t kernel);
   void add_recurrence(graph::Cell cell, std::int64_t batch, std::int64_t features, std::int64_t hidden);
   void add_attention(std::int64_t batch, std::int64_t heads, std::int64_t sequence, std::int64_t head_size,

@@ -18,7 +18,9 @@ namespace {
 // Which values depend on a parameter: only their gradients are worth computing.
 std::vector<bool> depends_on_parameters(const Graph& graph) {
   std::vector<bool> depends(graph.values().size(), false);
-  for (const Parameter& parameter : graph.parameters()) depends[static_cast<std::size_t>(parameter.value)] = true;
+  for (const Parameter& parameter : graph.parameters()) {
+    depends[static_cast<std::size_t>(parameter.value)] = parameter.trained;
+  }
   for (const Node& node : graph.nodes()) {
     const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
                                  [&](ValueId input) { return depends[static_cast<std::size_t>(input)]; });

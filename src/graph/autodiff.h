@@ -31,7 +31,7 @@ class GradientContext {
 };
 
 // Appends the gradient of the scalar `loss` with respect to every parameter, in phase backward, and returns one
-// gradient per parameter of the graph (kNoValue for a parameter that the loss does not depend on).
+// gradient per parameter of the graph (kNoValue for one that is not trained or that the loss does not depend on).
 std::vector<ValueId> differentiate(Graph& graph, ValueId loss);
 
 }  // namespace headway::graph

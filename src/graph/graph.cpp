@@ -51,6 +51,12 @@ ValueId Graph::add_parameter(std::string name, Shape shape, Initializer initiali
   return value;
 }
 
+ValueId Graph::add_statistic(std::string name, Shape shape, double initial) {
+  const ValueId value = add_parameter(std::move(name), std::move(shape), {Initializer::Kind::kFill, initial}, false);
+  parameters_.back().trained = false;
+  return value;
+}
+
 ValueId Graph::add_state(std::string name, TensorType type) {
   return add_value(std::move(name), std::move(type), Role::kState);
 }

@@ -21,7 +21,7 @@ std::string_view name_of(Phase phase);
 enum class Role : std::uint8_t {
   kActivation,  // made by a node, lives within the step
   kInput,       // written by the caller before every micro-batch: samples, labels, hyper-parameters, position
-  kParameter,   // trained; lives for the whole run
+  kParameter,   // trained, or a statistic of the model; lives for the whole run
   kState,       // optimizer moments, gradient accumulators; lives for the whole run
 };
 std::string_view name_of(Role role);
@@ -53,6 +53,9 @@ struct Parameter {
   ValueId value = kNoValue;
   Initializer initializer;
   bool decays = true;  // weight decay applies: matrices yes, biases and norms as the model says
+  // False for what an op of the forward phase updates in place (running statistics): saved, loaded and shared with an
+  // evaluation like the others, but no gradient reaches it, and nobody counts it.
+  bool trained = true;
 };
 
 class Graph {
@@ -60,6 +63,7 @@ class Graph {
   // Adds a value that no node makes.
   ValueId add_input(std::string name, TensorType type);
   ValueId add_parameter(std::string name, Shape shape, Initializer initializer, bool decays = true);
+  ValueId add_statistic(std::string name, Shape shape, double initial);  // a parameter that is not trained
   ValueId add_state(std::string name, TensorType type);
 
   // Adds a node at the end in the current phase and returns its outputs. Types are inferred; UserError when impossible.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 
@@ -41,6 +42,16 @@ ValueId layernorm_layer(Graph& graph, const std::string& name, ValueId x) {
   const ValueId gamma = graph.add_parameter(name + ".weight", {n}, {Initializer::Kind::kFill, 1.0});
   const ValueId beta = graph.add_parameter(name + ".bias", {n}, {Initializer::Kind::kFill, 0.0});
   return layernorm(graph, x, gamma, beta);
+}
+
+ValueId batchnorm_layer(Graph& graph, const std::string& name, ValueId x, bool training) {
+  scoped(graph, name);
+  const std::int64_t channels = graph.value(x).type.shape[-1];
+  const ValueId gamma = graph.add_parameter(name + ".weight", {channels}, {Initializer::Kind::kFill, 1.0});
+  const ValueId beta = graph.add_parameter(name + ".bias", {channels}, {Initializer::Kind::kFill, 0.0});
+  const ValueId mean = graph.add_statistic(name + ".running_mean", {channels}, 0.0);
+  const ValueId variance = graph.add_statistic(name + ".running_var", {channels}, 1.0);
+  return batchnorm(graph, x, gamma, beta, mean, variance, training);
 }
 
 ValueId conv_layer(Graph& graph, const std::string& name, ValueId x, std::int64_t out,

@@ -26,6 +26,9 @@ graph::ValueId linear_layer(graph::Graph& graph, const std::string& name, graph:
 
 graph::ValueId layernorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x);
 
+// BatchNorm over the last axis, with "<name>.running_mean" and "<name>.running_var" as statistics of the model.
+graph::ValueId batchnorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, bool training);
+
 // A convolution of x [batch, height, width, in] with `out` channels.
 graph::ValueId conv_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, std::int64_t out,
                           std::array<std::int64_t, 2> kernel, const graph::Conv2dAttributes& attributes,

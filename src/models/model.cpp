@@ -38,7 +38,7 @@ Model build_model(const record::ModelConfig& config, std::int64_t batch, bool tr
 std::int64_t parameter_count(const graph::Graph& graph) {
   std::int64_t count = 0;
   for (const graph::Parameter& parameter : graph.parameters()) {
-    count += graph.value(parameter.value).type.shape.elements();
+    if (parameter.trained) count += graph.value(parameter.value).type.shape.elements();
   }
   return count;
 }

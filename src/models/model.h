@@ -32,6 +32,7 @@ struct Model {
 // `training` keeps dropout, and leaves "correct" out: it is not part of a training step.
 Model build_model(const record::ModelConfig& config, std::int64_t batch, bool training);
 
+// Running statistics are not counted.
 std::int64_t parameter_count(const graph::Graph& graph);
 
 // One line of the list of models: its name, what it is, and its builder.

@@ -61,6 +61,7 @@ void fill(Executor& executor, graph::Role role, const SafetensorsFile& file) {
     std::memcpy(executor.bytes(id).data(), tensor->bytes.data(), tensor->bytes.size());
   }
   for (const TensorView& tensor : file.tensors()) {
+    if (tensor.name.ends_with(".num_batches_tracked")) continue;  // PyTorch counts them for a momentum of None
     const bool known = std::any_of(values.begin(), values.end(),
                                    [&](graph::ValueId id) { return graph.value(id).name == tensor.name; });
     if (!known) throw UserError(fmt::format("{}: tensor '{}' is not in the model", file.path(), tensor.name));

@@ -4,7 +4,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -39,6 +41,11 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::attention_grad_op, attention_grad_cases},
       CaseRow{graph::recurrent_op, recurrent_cases},
       CaseRow{graph::recurrent_grad_op, recurrent_grad_cases},
+      CaseRow{graph::batchnorm_op, batchnorm_cases},
+      CaseRow{graph::batchnorm_grad_op, batchnorm_grad_cases},
+      CaseRow{graph::concat_op, concat_cases},
+      CaseRow{graph::slice_op, slice_cases},
+      CaseRow{graph::slice_grad_op, slice_grad_cases},
       CaseRow{graph::conv2d_op, conv2d_cases},
       CaseRow{graph::conv2d_grad_input_op, conv2d_grad_input_cases},
       CaseRow{graph::conv2d_grad_weight_op, conv2d_grad_weight_cases},

@@ -33,6 +33,13 @@ void max_pool2d_cases(CaseMaker& maker);
 void max_pool2d_grad_cases(CaseMaker& maker);
 void avg_pool2d_cases(CaseMaker& maker);
 void avg_pool2d_grad_cases(CaseMaker& maker);
+// cases_batchnorm.cpp
+void batchnorm_cases(CaseMaker& maker);
+void batchnorm_grad_cases(CaseMaker& maker);
+// cases_concat.cpp
+void concat_cases(CaseMaker& maker);
+void slice_cases(CaseMaker& maker);
+void slice_grad_cases(CaseMaker& maker);
 // cases_rows.cpp
 void layernorm_cases(CaseMaker& maker);
 void layernorm_grad_cases(CaseMaker& maker);

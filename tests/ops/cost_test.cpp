@@ -6,6 +6,7 @@
 #include "graph/autodiff.h"
 #include "graph/ops/all.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/embedding.h"
 #include "graph/ops/linear.h"
@@ -107,9 +108,10 @@ TEST(Cost, EveryOperandIsReadOrWrittenOnce) {
     Bytes read, written;
     for (const graph::TensorType& type : test.input_types) read += type.bytes();
     for (const graph::TensorType& type : test.output_types) written += type.bytes();
-    // A view moves nothing; embeddings read only the rows that are asked for.
+    // A view moves nothing; embeddings read only the rows that are asked for, a slice its part.
     if (test.op == &graph::reshape_op()) read = written = Bytes(0);
     if (test.op == &graph::embedding_op()) read = test.input_types[1].bytes() + test.output_types[0].bytes();
+    if (test.op == &graph::slice_op()) read = written;
     if (test.op == &graph::position_embedding_op()) {
       const Shape& x = test.input_types[0].shape;
       read = test.input_types[0].bytes() + Bytes(4 * x[-2] * x[-1]);

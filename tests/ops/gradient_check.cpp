@@ -22,6 +22,12 @@ graph::ValueId GraphMaker::parameter_of(const Shape& shape, Tensor values) {
   return graph_.add_parameter(name, shape, {});
 }
 
+graph::ValueId GraphMaker::statistic(const Shape& shape) {
+  const std::string name = fmt::format("s{}", names_++);
+  given_[name] = random_.tensor(shape, 0.5, 2);
+  return graph_.add_statistic(name, shape, 0);
+}
+
 graph::ValueId GraphMaker::input(const Shape& shape, double low, double high) {
   const std::string name = fmt::format("x{}", names_++);
   given_[name] = random_.tensor(shape, low, high);
@@ -93,13 +99,17 @@ testing::AssertionResult gradients_match(GraphMaker& maker, graph::ValueId loss,
   std::map<std::string, Tensor> given = maker.given();
   const reference::Values values = reference::evaluate(graph, given);
   std::vector<Tensor> analytic;
-  for (const graph::ValueId id : gradients) {
-    if (id == graph::kNoValue) return testing::AssertionFailure() << "a parameter has no gradient";
-    analytic.push_back(values.at(id));
+  for (std::size_t index = 0; index < gradients.size(); ++index) {
+    const bool trained = graph.parameters()[index].trained;
+    if (trained != (gradients[index] != graph::kNoValue)) {
+      return testing::AssertionFailure() << "parameter " << index << (trained ? " has no gradient" : " has a gradient");
+    }
+    analytic.push_back(trained ? values.at(gradients[index]) : Tensor());
   }
   if (tamper.gradients) tamper.gradients(analytic);
 
   for (std::size_t index = 0; index < analytic.size(); ++index) {
+    if (!graph.parameters()[index].trained) continue;
     const graph::Value& parameter = graph.value(graph.parameters()[index].value);
     if (analytic[index].size() != given.at(parameter.name).size()) {
       return testing::AssertionFailure() << parameter.name << ": gradient of another size";

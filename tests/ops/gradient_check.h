@@ -25,6 +25,7 @@ class GraphMaker {
 
   graph::ValueId parameter(const Shape& shape, double low = -2, double high = 2);
   graph::ValueId parameter_of(const Shape& shape, Tensor values);
+  graph::ValueId statistic(const Shape& shape);  // a parameter that is not trained
   graph::ValueId input(const Shape& shape, double low = -2, double high = 2);
   graph::ValueId ids(const Shape& shape, std::int64_t low, std::int64_t high);
   graph::ValueId ids_of(Tensor values);

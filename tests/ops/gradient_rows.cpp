@@ -4,7 +4,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -63,6 +65,11 @@ ValueId build_cast(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::cast(maker.graph(), graph::cast(maker.graph(), x, DType::kBF16), DType::kF32));
 }
 
+ValueId build_sum_leading(GraphMaker& maker, int variant) {
+  const ValueId x = maker.parameter({extent(maker), extent(maker), extent(maker)});
+  return maker.loss_of(graph::sum_leading(maker.graph(), x, variant));
+}
+
 ValueId build_reshape(GraphMaker& maker, int variant) {
   const std::int64_t a = extent(maker), b = extent(maker), c = extent(maker);
   const ValueId x = maker.parameter({a, b, c});
@@ -74,6 +81,24 @@ ValueId build_transpose(GraphMaker& maker, int variant) {
       {1, 0, 2, 3}, {0, 2, 1, 3}, {3, 1, 0, 2}, {2, 3, 1, 0}, {1, 2, 3, 0}};
   const ValueId x = maker.parameter({extent(maker, 4), extent(maker, 4), extent(maker, 4), extent(maker, 4)});
   return maker.loss_of(graph::transpose(maker.graph(), x, permutations[static_cast<std::size_t>(variant)]));
+}
+
+ValueId build_concat(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims = {extent(maker), extent(maker), extent(maker)};
+  const auto axis = static_cast<std::size_t>(variant % 3);
+  std::vector<ValueId> parts;
+  for (int part = 0; part <= variant / 2; ++part) {
+    dims[axis] = extent(maker, 4);
+    parts.push_back(maker.parameter(Shape(dims)));
+  }
+  return maker.loss_of(graph::concat(maker.graph(), parts, variant % 3 - 3));
+}
+
+ValueId build_slice(GraphMaker& maker, int variant) {
+  const Shape shape = {3 + extent(maker), 3 + extent(maker), 3 + extent(maker)};
+  const std::int64_t axis = variant % 3, begin = extent(maker, 3) - 1;
+  const std::int64_t length = variant < 3 ? 1 : shape[axis] - begin;
+  return maker.loss_of(graph::slice(maker.graph(), maker.parameter(shape), axis - 3, begin, length));
 }
 
 ValueId build_activation(GraphMaker& maker, int variant) {
@@ -170,6 +195,15 @@ ValueId build_mse(GraphMaker& maker, int variant) {
   return variant % 2 == 0 ? loss : graph::scale(maker.graph(), loss, -1.3);
 }
 
+ValueId build_batchnorm(GraphMaker& maker, int variant) {
+  std::vector<std::int64_t> dims = {1 + extent(maker)};
+  for (int axis = 0; axis < variant % 3; ++axis) dims.push_back(extent(maker));
+  const ValueId x = maker.parameter(Shape(dims)), gamma = maker.parameter({dims.back()});
+  const ValueId beta = maker.parameter({dims.back()});
+  return maker.loss_of(graph::batchnorm(maker.graph(), x, gamma, beta, maker.statistic({dims.back()}),
+                                        maker.statistic({dims.back()}), true));
+}
+
 ValueId build_embedding(GraphMaker& maker, int variant) {
   const std::int64_t rows = extent(maker), n = extent(maker);
   const ValueId table = maker.parameter({rows, n});
@@ -253,8 +287,11 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::mul_op, 6, build_mul},
       GradientRow{graph::scale_op, 4, build_scale},
       GradientRow{graph::cast_op, 4, build_cast},
+      GradientRow{graph::sum_leading_op, 4, build_sum_leading},
       GradientRow{graph::reshape_op, 2, build_reshape},
       GradientRow{graph::transpose_op, 5, build_transpose},
+      GradientRow{graph::concat_op, 6, build_concat},
+      GradientRow{graph::slice_op, 6, build_slice},
       GradientRow{graph::activation_op, 21, build_activation},
       GradientRow{graph::linear_op, 6, build_linear},
       GradientRow{graph::matmul_op, 12, build_matmul},
@@ -262,6 +299,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::max_pool2d_op, 6, build_max_pool2d},
       GradientRow{graph::avg_pool2d_op, 6, build_avg_pool2d},
       GradientRow{graph::layernorm_op, 6, build_layernorm},
+      GradientRow{graph::batchnorm_op, 6, build_batchnorm},
       GradientRow{graph::softmax_op, 5, build_softmax},
       GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},
       GradientRow{graph::mse_op, 4, build_mse},

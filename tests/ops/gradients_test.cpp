@@ -22,6 +22,8 @@ namespace {
 constexpr std::string_view kNotDifferentiable[] = {
     "activation_grad",
     "layernorm_grad",
+    "slice_grad",
+    "batchnorm_grad",
     "softmax_grad",
     "cross_entropy_grad",
     "mse_grad",
@@ -39,7 +41,6 @@ constexpr std::string_view kNotDifferentiable[] = {
     "avg_pool2d_grad",
     "count_correct",
     "fill",
-    "sum_leading",
     "accumulate",
     "grad_norm",
     "adamw",

@@ -9,7 +9,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -209,6 +211,44 @@ std::vector<Impossible> losses() {
   };
 }
 
+std::vector<Impossible> batchnorms() {
+  const graph::Attributes training = graph::BatchNormAttributes{}.to_attributes();
+  const auto evaluation = graph::BatchNormAttributes{1e-5, 0.1, {}, true}.to_attributes();
+  const graph::Attributes plain = graph::BatchNormGradAttributes{}.to_attributes();
+  const auto after_gelu = graph::BatchNormGradAttributes{{}, graph::Activation::kGeluErf}.to_attributes();
+  const auto both = graph::BatchNormGradAttributes{graph::Activation::kRelu, graph::Activation::kRelu}.to_attributes();
+  const TensorType x = f32({3, 5}), c = f32({5}), wrong = f32({4}), row = f32({1, 5});
+  return {
+      {&graph::batchnorm_op(), training, {x, c, c, c, wrong}, {0, 4}},
+      {&graph::batchnorm_op(), evaluation, {x, wrong, c, c, c}, {0, 1}},
+      {&graph::batchnorm_op(), training, {row, c, c, c, c}, {0}},
+      {&graph::batchnorm_grad_op(), plain, {f32({4, 5}), x, c, c, c, c}, {0, 1}},
+      {&graph::batchnorm_grad_op(), plain, {x, x, c, wrong, c, c}, {1, 3}},
+      {&graph::batchnorm_grad_op(), plain, {row, row, c, c, c, c}, {1}},
+      {&graph::batchnorm_grad_op(), after_gelu, {x, x, c, c, c, c}, {1}},
+      {&graph::batchnorm_grad_op(), both, {x, x, c, c, c, c}, {1}},
+  };
+}
+
+std::vector<Impossible> parts() {
+  const auto join = [](std::int64_t axis) { return graph::ConcatAttributes{axis}.to_attributes(); };
+  const auto cut = [](std::int64_t axis, std::int64_t begin, std::int64_t length) {
+    return graph::SliceAttributes{axis, begin, length}.to_attributes();
+  };
+  const auto grad = graph::SliceGradAttributes{{1, 2, 2}, {3, 5}}.to_attributes();
+  return {
+      {&graph::concat_op(), join(1), {f32({3, 5}), f32({4, 5})}, {0, 1}},
+      {&graph::concat_op(), join(2), {f32({3, 5}), f32({3, 5})}, {0, 1}},
+      {&graph::concat_op(), join(0), {f32({3, 5}), f32({3, 5, 1})}, {0, 1}},
+      {&graph::concat_op(), join(0), {f32({3, 5}), i32({3, 5})}, {0, 1}},
+      {&graph::slice_op(), cut(1, 3, 3), {f32({3, 5})}, {0}},
+      {&graph::slice_op(), cut(1, -1, 3), {f32({3, 5})}, {0}},
+      {&graph::slice_op(), cut(2, 0, 1), {f32({3, 5})}, {0}},
+      {&graph::slice_grad_op(), grad, {f32({3, 3})}, {0}},
+      {&graph::slice_grad_op(), grad, {f32({4, 2})}, {0}},
+  };
+}
+
 std::vector<Impossible> elements() {
   const graph::Attributes relu = graph::ActivationAttributes{graph::Activation::kRelu}.to_attributes();
   const auto falling = graph::ActivationAttributes{{graph::Activation::kLeakyRelu, -0.1}}.to_attributes();
@@ -254,7 +294,8 @@ std::vector<Impossible> updates() {
 
 std::vector<Impossible> all_impossible() {
   std::vector<Impossible> all;
-  for (const auto& part : {products(), recurrences(), images(), rows(), mixtures(), losses(), elements(), updates()}) {
+  for (const auto& part : {products(), recurrences(), images(), rows(), batchnorms(), mixtures(), losses(), parts(),
+                           elements(), updates()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -8,6 +8,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -113,6 +114,31 @@ ValueId build_traps(GraphMaker& maker) {
   return graph::scale(graph, graph::cross_entropy(graph, y, maker.ids({4}, 0, 5)), 0.5);
 }
 
+// BatchNorm before and after activations, and where neither may be fused: read beside the activation, and in the
+// gradient a second gradient of the same value.
+ValueId build_batchnorms(GraphMaker& maker) {
+  graph::Graph& graph = maker.graph();
+  const auto norm = [&](ValueId x) {
+    const std::int64_t n = graph.value(x).type.shape[-1];
+    const ValueId gamma = maker.parameter({n}, 0.5, 2), beta = maker.parameter({n});
+    return graph::batchnorm(graph, x, gamma, beta, maker.statistic({n}), maker.statistic({n}), true);
+  };
+  const auto conv = [&](ValueId x, std::int64_t out) {
+    const std::int64_t in = graph.value(x).type.shape[-1];
+    return graph::conv2d(graph, x, maker.parameter({out, in, 2, 2}, -1, 1), maker.parameter({out}), {});
+  };
+  ValueId x = maker.input({3, 6, 6, 2});
+  x = norm(graph::activation(graph, conv(x, 4), {Activation::kLeakyRelu, 0.1}));
+  x = norm(graph::activation(graph, conv(x, 3), Activation::kTanh));
+  x = graph::activation(graph, norm(conv(x, 3)), Activation::kRelu);
+  const ValueId active = graph::activation(graph, conv(x, 4), Activation::kRelu);
+  x = graph::add(graph, norm(active), active);
+  const ValueId normed = norm(graph::activation(graph, x, Activation::kGeluErf));
+  x = graph::add(graph, graph::activation(graph, normed, Activation::kSilu), normed);
+  x = graph::activation(graph, norm(graph::activation(graph, x, Activation::kSigmoid)), Activation::kGeluTanh);
+  return maker.loss_of(x);
+}
+
 graph::OptimizerSpec spec(graph::OptimizerSpec::Kind kind, double momentum, double clip, std::int64_t accumulate) {
   graph::OptimizerSpec made;
   made.kind = kind;
@@ -131,6 +157,7 @@ std::span<const PassModel> pass_models() {
       PassModel{"mlp", build_mlp, spec(Kind::kAdamW, 0, 0, 1)},
       PassModel{"transformer", build_transformer, spec(Kind::kAdamW, 0, 0.1, 2)},
       PassModel{"convnet", build_convnet, spec(Kind::kSgd, 0.9, 0, 1)},
+      PassModel{"batchnorms", build_batchnorms, spec(Kind::kAdamW, 0, 0, 2)},
       PassModel{"traps", build_traps, spec(Kind::kSgd, 0, 0.5, 3)},
   };
   return kModels;

@@ -8,6 +8,8 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/all.h"
 #include "graph/ops/attention.h"
+#include "graph/ops/batchnorm.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -103,6 +105,34 @@ TEST(Reference, Activations) {
   EXPECT_NEAR(at(graph::Activation::kTanh, 1), 0.7615941559557649, 1e-15);
   EXPECT_NEAR(at(graph::Activation::kSigmoid, 1), 0.7310585786300049, 1e-15);
   EXPECT_NEAR(at(graph::Activation::kSilu, -1), -0.2689414213699951, 1e-15);
+}
+
+TEST(Reference, ConcatAndSlice) {
+  const Given a = {{2, 2}, {1, 2, 3, 4}}, b = {{2, 1}, {5, 6}};
+  expect_near(run(graph::concat_op(), graph::ConcatAttributes{1}.to_attributes(), {a, b})[0], {1, 2, 5, 3, 4, 6});
+  const graph::SliceAttributes last{1, 1, 1};
+  expect_near(run(graph::slice_op(), last.to_attributes(), {a})[0], {2, 4});
+  expect_near(run(graph::slice_grad_op(), graph::SliceGradAttributes{last, {2, 2}}.to_attributes(), {b})[0],
+              {0, 5, 0, 6});
+}
+
+TEST(Reference, BatchNorm) {
+  // Channel 0 is 1, 2, 3: mean 2, variance 2/3, unbiased 1. Channel 1 is 4, 4, 4: mean 4, variance 0.
+  const std::vector<Given> given = {
+      {{3, 2}, {1, 4, 2, 4, 3, 4}}, {{2}, {1, 5}}, {{2}, {10, 7}}, {{2}, {-1, 0}}, {{2}, {3, 2}}};
+  const auto training = run(graph::batchnorm_op(), graph::BatchNormAttributes{0.5, 0.1}.to_attributes(), given);
+  const double rstd = 1 / std::sqrt(2.0 / 3 + 0.5);
+  expect_near(training[0], {10 - rstd, 7, 10, 7, 10 + rstd, 7});
+  expect_near(training[1], {2, 4});
+  expect_near(training[2], {rstd, std::sqrt(2.0)});
+  expect_near(training[3], {0.9 * -1 + 0.1 * 2, 0.1 * 4});
+  expect_near(training[4], {0.9 * 3 + 0.1 * 1, 0.9 * 2});
+  // Evaluation: (x + 1) / sqrt(3 + 1) + 10 and 5 x / sqrt(2 + 1) + 7.
+  graph::BatchNormAttributes attributes;
+  attributes.eps = 1;
+  attributes.evaluation = true;
+  const double y = 20 / std::sqrt(3.0) + 7;
+  expect_near(run(graph::batchnorm_op(), attributes.to_attributes(), given)[0], {11, y, 11.5, y, 12, y});
 }
 
 TEST(Reference, LayerNorm) {

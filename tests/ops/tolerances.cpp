@@ -6,7 +6,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -55,6 +57,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::activation_grad_op, DType::kF32, kSum},  // bias_grad sums rows
       ToleranceRow{graph::layernorm_op, DType::kF32, kSum},
       ToleranceRow{graph::layernorm_grad_op, DType::kF32, {1e-5, 1e-4}},
+      ToleranceRow{graph::batchnorm_op, DType::kF32, kSum},
+      ToleranceRow{graph::batchnorm_grad_op, DType::kF32, {1e-5, 1e-4}},
       ToleranceRow{graph::softmax_op, DType::kF32, {1e-5, 1e-7}},
       ToleranceRow{graph::softmax_grad_op, DType::kF32, {1e-5, 1e-6}},
       ToleranceRow{graph::cross_entropy_op, DType::kF32, {1e-5, 2e-6}},
@@ -89,6 +93,9 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::sum_leading_op, DType::kF32, {1e-5, 1e-3}},  // up to 200,000 elements, sum of size 500
       ToleranceRow{graph::accumulate_op, DType::kF32, kRounded},
       ToleranceRow{graph::transpose_op, DType::kF32, kExact},
+      ToleranceRow{graph::concat_op, DType::kF32, kExact},
+      ToleranceRow{graph::slice_op, DType::kF32, kExact},
+      ToleranceRow{graph::slice_grad_op, DType::kF32, kExact},
       ToleranceRow{graph::grad_norm_op, DType::kF32, {1e-6, 0}},
       ToleranceRow{graph::adamw_op, DType::kF32, kElement},
       ToleranceRow{graph::sgd_op, DType::kF32, kElement},

@@ -8,7 +8,9 @@ steps by PyTorch on the CPU. For each model:
     MODEL.batches.safetensors  input.K and target.K; step s uses batch s mod count
     MODEL.json                 the model's sizes and, for each run, the optimizer, the
                                losses and the gradient norms (before clipping), in
-                               float32 on one thread and in float64 from the same bits
+                               float32 on one thread and in float64 from the same bits;
+                               with BatchNorm also its statistics after the last step, and
+                               the loss of batch 0 evaluated with them
 
     torch_reference.py tests/data/torch_losses
     torch_reference.py tests/data/torch_losses --models gpt2
@@ -22,13 +24,42 @@ import math
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from safetensors.torch import save_file
+from torch import Tensor, nn
 
 import torch_workloads
 from torch_workloads import Batch, Optimizer, Trainer, Workload
 
 STEPS = 20
 SEED = 1
+
+class NormNet(nn.Module):
+    """BatchNorm after an activation and before one: [n, 1, 6, 5] -> [n, 1]."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 4, (2, 1))
+        self.norm1 = nn.BatchNorm2d(4)
+        self.conv2 = nn.Conv2d(4, 6, (2, 2), bias=False)  # the norm takes every constant away
+        self.norm2 = nn.BatchNorm2d(6)
+        self.head = nn.Linear(6 * 4 * 4, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm1(F.leaky_relu(self.conv1(x), 0.01))
+        x = F.relu(self.norm2(self.conv2(x)))
+        return self.head(x.flatten(1))
+
+
+def norm_net(images: int) -> Workload:
+    """Regression of small images whose mean is not 0."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(images, 1, 6, 5, generator=generator) + 3
+        return x, x.mean((2, 3)).sin()
+
+    return Workload(NormNet(), make_batch, F.mse_loss, images=True)
+
 
 # name -> (builder, its arguments, batches). The 10 image batches are used twice: the file stays small.
 MODELS = {
@@ -54,6 +85,7 @@ MODELS = {
              "choices": 2, "capacity_factor": 0.8}, 20),
     "tcn": (torch_workloads.tcn,
             {"features": 5, "sequence": 24, "width": 8, "layers": 3, "kernel": 3, "batch": 4}, 20),
+    "norm_net": (norm_net, {"images": 8}, 20),
 }
 
 SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)
@@ -67,7 +99,7 @@ RUNS = {"sgd": (SGD, 1), "adamw": (ADAMW, 1), "adamw_accumulate_2": (ADAMW, 2)}
 
 
 def train(workload: Workload, batches: list[Batch], optimizer: Optimizer, accumulate: int,
-          dtype: torch.dtype) -> dict[str, list[float]]:
+          dtype: torch.dtype) -> dict:
     """Losses and gradient norms of the first steps, from the workload's weights, which stay as they are."""
     workload = workload._replace(module=copy.deepcopy(workload.module).to(dtype))
     batches = [tuple(t.to(dtype) if t.is_floating_point() else t for t in batch) for batch in batches]
@@ -79,7 +111,15 @@ def train(workload: Workload, batches: list[Batch], optimizer: Optimizer, accumu
         norm = trainer.grad_norm if optimizer.clip else torch.nn.utils.get_total_norm(grads)
         norms.append(norm.item())
     assert all(map(math.isfinite, losses + norms)), "training diverged"
-    return {"losses": losses, "grad_norms": norms}
+    result = {"losses": losses, "grad_norms": norms}
+    statistics = {name: value for name, value in trainer.module.named_buffers() if name.split(".")[-1].startswith("run")}
+    if statistics:
+        x, target = batches[0]
+        with torch.no_grad():
+            evaluated = workload.loss_fn(trainer.module.eval()(x), target)
+        result |= {"statistics": {name: value.tolist() for name, value in statistics.items()},
+                   "evaluated": evaluated.item()}
+    return result
 
 
 def write_model(name: str, folder: Path) -> None:
@@ -109,7 +149,7 @@ def write_model(name: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Writes all models into the folder."""
+    """Writes the models into the folder."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")

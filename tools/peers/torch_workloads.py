@@ -557,9 +557,15 @@ def load_tensors(path: str) -> dict[str, Tensor]:
         raise UserError(f"{path}: cannot be read as safetensors: {error}") from error
 
 
+def weights(module: nn.Module) -> dict[str, Tensor]:
+    """What a weights file holds: all but BatchNorm's count of batches, which only a None momentum uses."""
+    return {name: value for name, value in module.state_dict().items()
+            if not name.endswith("num_batches_tracked")}
+
+
 def load_weights(module: nn.Module, path: str) -> None:
     """Loads a file whose names, shapes and dtypes are exactly the module's."""
-    have, want = load_tensors(path), module.state_dict()
+    have, want = load_tensors(path), weights(module)
     wrong = [f"  missing: {name} {list(want[name].shape)}" for name in want if name not in have]
     wrong += [f"  unknown: {name} {list(have[name].shape)}" for name in have if name not in want]
     for name in want:
@@ -571,12 +577,12 @@ def load_weights(module: nn.Module, path: str) -> None:
                          f"must be {wanted.dtype} {list(wanted.shape)}")
     if wrong:
         raise UserError("\n".join([f"{path}: does not fit the model:", *wrong]))
-    module.load_state_dict(have)
+    module.load_state_dict(have, strict=False)
 
 
 def save_weights(module: nn.Module, path: str) -> None:
     """Saves the module's weights under its own names, in PyTorch's standard layout."""
-    save_file({name: value.contiguous() for name, value in module.state_dict().items()}, path)
+    save_file({name: value.contiguous() for name, value in weights(module).items()}, path)
 
 
 def load_batches(path: str) -> list[Batch]:

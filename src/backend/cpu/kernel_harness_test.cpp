@@ -172,6 +172,8 @@ constexpr std::array kTolerances = {
     ToleranceRow{"activation_grad", {3e-7, 1e-6}},  //
     ToleranceRow{"layernorm", {1e-6, 1e-6}},        //
     ToleranceRow{"layernorm_grad", {1e-6, 2e-6}},   //
+    ToleranceRow{"batchnorm", {1e-6, 1e-6}},        //
+    ToleranceRow{"batchnorm_grad", {1e-6, 2e-6}},   //
     ToleranceRow{"softmax", {1e-6, 1e-9}},          //
     ToleranceRow{"softmax_grad", {1e-6, 1e-7}},     //
     ToleranceRow{"cross_entropy", {5e-7, 5e-7}},    //
@@ -191,6 +193,9 @@ constexpr std::array kTolerances = {
     ToleranceRow{"sum_leading", {1e-6, 1e-6}},
     ToleranceRow{"accumulate", {6e-8, 0}},
     ToleranceRow{"transpose", {0, 0}},
+    ToleranceRow{"concat", {0, 0}},
+    ToleranceRow{"slice", {0, 0}},
+    ToleranceRow{"slice_grad", {0, 0}},
     ToleranceRow{"grad_norm", {6e-8, 0}},
     ToleranceRow{"adamw", {1e-6, 5e-7}},
     ToleranceRow{"sgd", {1e-6, 5e-7}},

@@ -8,7 +8,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -42,6 +44,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{avg_pool2d_grad_op, DType::kF32, prepare_avg_pool2d_grad},
       KernelRow{activation_op, DType::kF32, prepare_activation},
       KernelRow{activation_grad_op, DType::kF32, prepare_activation_grad},
+      KernelRow{batchnorm_op, DType::kF32, prepare_batchnorm},
+      KernelRow{batchnorm_grad_op, DType::kF32, prepare_batchnorm_grad},
       KernelRow{layernorm_op, DType::kF32, prepare_layernorm},
       KernelRow{layernorm_grad_op, DType::kF32, prepare_layernorm_grad},
       KernelRow{softmax_op, DType::kF32, prepare_softmax},
@@ -78,6 +82,9 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{sum_leading_op, DType::kF32, prepare_sum_leading},
       KernelRow{accumulate_op, DType::kF32, prepare_accumulate},
       KernelRow{transpose_op, DType::kF32, prepare_transpose},
+      KernelRow{concat_op, DType::kF32, prepare_concat},
+      KernelRow{slice_op, DType::kF32, prepare_slice},
+      KernelRow{slice_grad_op, DType::kF32, prepare_slice_grad},
       KernelRow{grad_norm_op, DType::kF32, prepare_grad_norm},
       KernelRow{adamw_op, DType::kF32, prepare_adamw},
       KernelRow{sgd_op, DType::kF32, prepare_sgd},

@@ -28,6 +28,9 @@ std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request)
 // layernorm.cpp
 std::unique_ptr<CpuKernel> prepare_layernorm(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_layernorm_grad(const KernelRequest& request);
+// batchnorm.cpp
+std::unique_ptr<CpuKernel> prepare_batchnorm(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_batchnorm_grad(const KernelRequest& request);
 // softmax.cpp
 std::unique_ptr<CpuKernel> prepare_softmax(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_softmax_grad(const KernelRequest& request);
@@ -73,6 +76,10 @@ std::unique_ptr<CpuKernel> prepare_sum_leading(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_accumulate(const KernelRequest& request);
 // transpose.cpp
 std::unique_ptr<CpuKernel> prepare_transpose(const KernelRequest& request);
+// concat.cpp
+std::unique_ptr<CpuKernel> prepare_concat(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_slice(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_slice_grad(const KernelRequest& request);
 // optimizer.cpp
 std::unique_ptr<CpuKernel> prepare_grad_norm(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_adamw(const KernelRequest& request);

@@ -27,6 +27,13 @@ void attention_grad(const Call& call);
 // avg_pool.cpp
 void avg_pool2d(const Call& call);
 void avg_pool2d_grad(const Call& call);
+// batchnorm.cpp
+void batchnorm(const Call& call);
+void batchnorm_grad(const Call& call);
+// concat.cpp
+void concat(const Call& call);
+void slice(const Call& call);
+void slice_grad(const Call& call);
 // conv2d.cpp
 void conv2d(const Call& call);
 void conv2d_grad_input(const Call& call);

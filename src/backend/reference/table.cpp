@@ -5,7 +5,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -36,6 +38,11 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::accumulate_op, accumulate},
       ReferenceRow{graph::attention_op, attention},
       ReferenceRow{graph::attention_grad_op, attention_grad},
+      ReferenceRow{graph::batchnorm_op, batchnorm},
+      ReferenceRow{graph::batchnorm_grad_op, batchnorm_grad},
+      ReferenceRow{graph::concat_op, concat},
+      ReferenceRow{graph::slice_op, slice},
+      ReferenceRow{graph::slice_grad_op, slice_grad},
       ReferenceRow{graph::conv2d_op, conv2d},
       ReferenceRow{graph::conv2d_grad_input_op, conv2d_grad_input},
       ReferenceRow{graph::conv2d_grad_weight_op, conv2d_grad_weight},

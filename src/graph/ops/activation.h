@@ -20,7 +20,7 @@ struct Activation {
   constexpr Activation(Kind which, double below = kDefaultSlope) : kind(which), slope(below) {}
   bool operator==(const Activation&) const = default;
 
-  // From and into the attributes of a node: the kind's name under `name`, and for leaky_relu a number `slope`.
+  // From and into the attributes of a node: the kind's name under `name`, and for leaky_relu the slope beside it.
   static Activation from(const Attributes& attributes, std::string_view name);
   void write(Attributes& attributes, const std::string& name) const;
 };

@@ -6,7 +6,9 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/avg_pool.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/cast.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/embedding.h"
@@ -39,6 +41,8 @@ std::span<const Op* const> all_ops() {
       &activation_grad_op(),
       &layernorm_op(),
       &layernorm_grad_op(),
+      &batchnorm_op(),
+      &batchnorm_grad_op(),
       &softmax_op(),
       &softmax_grad_op(),
       &cross_entropy_op(),
@@ -73,6 +77,9 @@ std::span<const Op* const> all_ops() {
       &accumulate_op(),
       &reshape_op(),
       &transpose_op(),
+      &concat_op(),
+      &slice_op(),
+      &slice_grad_op(),
       &grad_norm_op(),
       &adamw_op(),
       &sgd_op(),

@@ -125,6 +125,12 @@ class SumLeading final : public Op {
     rule.outputs = {{axes.end() - SumLeadingAttributes::from(attributes).keep, axes.end()}};
     return rule;
   }
+  // The gradient again for every row.
+  std::vector<ValueId> gradient(GradientContext& context) const override {
+    const FillAttributes zeros{0.0, context.type(context.input(0)).shape.dims()};
+    const ValueId rows = context.graph().add_one(fill_op(), zeros.to_attributes(), {});
+    return {add(context.graph(), rows, context.output_gradient(0))};
+  }
 };
 
 class Accumulate final : public Op {

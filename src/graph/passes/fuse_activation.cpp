@@ -2,6 +2,7 @@
 
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
+#include "graph/ops/batchnorm.h"
 #include "graph/ops/conv2d.h"
 #include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
@@ -21,12 +22,14 @@ std::size_t activation_of(Rewriter& graph, ValueId value) {
   return graph.size();
 }
 
-bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm) {
+// `gradient` is the op that differentiates the norm; both norms have their mean as second output, and as third operand
+// of the gradient.
+bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm, const Op& gradient) {
   Node& forward = graph.node(norm);
-  LayerNormAttributes attributes = LayerNormAttributes::from(forward.attributes);
   const ValueId normalised = forward.outputs[0];
   const std::size_t act = activation_of(graph, normalised);
-  if (attributes.activation != Activation::kNone || graph.is_output(normalised) || act == graph.size()) return false;
+  const bool fused = Activation::from(forward.attributes, "activation") != Activation::kNone;
+  if (fused || graph.is_output(normalised) || act == graph.size()) return false;
   const Activation kind = ActivationAttributes::from(graph.node(act).attributes).kind;
   const ValueId activated = graph.node(act).outputs[0];
 
@@ -39,22 +42,19 @@ bool fuse_norm_activation_at(Rewriter& graph, std::size_t norm) {
     if (candidate.op == &activation_grad_op() && candidate.inputs[1] == saved) act_grad = reader;
   }
   if (act_grad != graph.size()) {
-    norm_grad = graph.only_reader(graph.node(act_grad).outputs[0], layernorm_grad_op());
+    norm_grad = graph.only_reader(graph.node(act_grad).outputs[0], gradient);
     if (norm_grad == graph.size() || graph.node(norm_grad).inputs[2] != forward.outputs[1]) return false;
   }
   for (const std::size_t reader : graph.readers(normalised)) {
     if (reader != act && reader != act_grad) return false;
   }
 
-  attributes.activation = kind;
-  forward.attributes = attributes.to_attributes();
+  kind.write(forward.attributes, "activation");
   forward.outputs[0] = activated;
   graph.remove(act);
   if (act_grad != graph.size()) {
     Node& backward = graph.node(norm_grad);
-    LayerNormGradAttributes grad = LayerNormGradAttributes::from(backward.attributes);
-    grad.activation = kind;
-    backward.attributes = grad.to_attributes();
+    kind.write(backward.attributes, "activation");
     graph.set_input(norm_grad, 0, graph.node(act_grad).inputs[0]);
     graph.remove(act_grad);
   }
@@ -97,8 +97,31 @@ std::int64_t fuse_norm_activation(Graph& graph) {
   Rewriter rewriter(graph);
   std::int64_t count = 0;
   for (std::size_t index = 0; index < rewriter.size(); ++index) {
-    if (!rewriter.alive(index) || rewriter.node(index).op != &layernorm_op()) continue;
-    count += fuse_norm_activation_at(rewriter, index) ? 1 : 0;
+    if (!rewriter.alive(index)) continue;
+    const Op* op = rewriter.node(index).op;
+    if (op == &layernorm_op()) count += fuse_norm_activation_at(rewriter, index, layernorm_grad_op()) ? 1 : 0;
+    if (op == &batchnorm_op()) count += fuse_norm_activation_at(rewriter, index, batchnorm_grad_op()) ? 1 : 0;
+  }
+  return rewriter.finish(count);
+}
+
+std::int64_t fuse_activation_norm_grad(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (!rewriter.alive(index) || rewriter.node(index).op != &batchnorm_grad_op()) continue;
+    Node& norm = rewriter.node(index);
+    BatchNormGradAttributes attributes = BatchNormGradAttributes::from(norm.attributes);
+    const std::size_t reader = rewriter.only_reader(norm.outputs[0], activation_grad_op());
+    if (reader == rewriter.size() || attributes.activation != Activation::kNone) continue;
+    const Node& act = rewriter.node(reader);
+    const auto of_act = ActivationGradAttributes::from(act.attributes);
+    if (act.inputs[1] != norm.inputs[1] || !gradient_uses_output(of_act.kind) || of_act.bias_grad) continue;
+    attributes.before = of_act.kind;
+    norm.attributes = attributes.to_attributes();
+    norm.outputs[0] = act.outputs[0];
+    rewriter.remove(reader);
+    ++count;
   }
   return rewriter.finish(count);
 }

@@ -7,8 +7,11 @@
 
 namespace headway::graph {
 
-// layernorm -> activation, and in the gradient activation_grad -> layernorm_grad: the normalised value is not stored.
+// layernorm or batchnorm -> activation, and in the gradient activation_grad -> their gradient: the normalised value is
+// not stored.
 std::int64_t fuse_norm_activation(Graph& graph);
+// batchnorm_grad -> activation_grad, where the norm's input is the activation's output, which both read.
+std::int64_t fuse_activation_norm_grad(Graph& graph);
 // linear or conv2d -> activation; the value before it is kept only where the gradient reads it, which a convolution
 // does not offer.
 std::int64_t fuse_bias_activation(Graph& graph);

@@ -16,8 +16,10 @@ namespace headway::graph {
 std::span<const Pass> all_passes() {
   static constexpr std::array kPasses = {
       Pass{"remove_dead", "drops nodes whose results nobody reads", remove_dead},
-      Pass{"fuse_norm_activation", "LayerNorm with the activation after it, forward and backward",
+      Pass{"fuse_norm_activation", "LayerNorm and BatchNorm with the activation after them, forward and backward",
            fuse_norm_activation},
+      Pass{"fuse_activation_norm_grad", "the gradient of BatchNorm with that of the activation before it",
+           fuse_activation_norm_grad},
       Pass{"fuse_bias_activation", "linear, grouped_linear and conv2d with the activation after them",
            fuse_bias_activation},
       Pass{"fuse_bias_grad", "the gradient of an activation with the sum for the bias", fuse_bias_grad},
