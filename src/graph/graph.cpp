@@ -94,6 +94,7 @@ ValueId Graph::add_one(const Op& op, Attributes attributes, std::vector<ValueId>
 }
 
 void Graph::add_output(std::string name, ValueId value) {
+  HEADWAY_CHECK(value != kNoValue, "output '" + name + "' is no value");
   outputs_.emplace_back(std::move(name), value);
 }
 

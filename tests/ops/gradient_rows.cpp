@@ -196,8 +196,8 @@ ValueId build_mse(GraphMaker& maker, int variant) {
 }
 
 ValueId build_batchnorm(GraphMaker& maker, int variant) {
-  std::vector<std::int64_t> dims = {1 + extent(maker)};
-  for (int axis = 0; axis < variant % 3; ++axis) dims.push_back(extent(maker));
+  std::vector<std::int64_t> dims = {1 + extent(maker)};  // two rows at least
+  for (int axis = 0; axis <= variant % 3; ++axis) dims.push_back(extent(maker));
   const ValueId x = maker.parameter(Shape(dims)), gamma = maker.parameter({dims.back()});
   const ValueId beta = maker.parameter({dims.back()});
   return maker.loss_of(graph::batchnorm(maker.graph(), x, gamma, beta, maker.statistic({dims.back()}),

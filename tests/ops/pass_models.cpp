@@ -169,6 +169,7 @@ void build_step(GraphMaker& maker, const PassModel& model) {
   graph.add_output("loss", loss);
   const std::vector<ValueId> gradients = graph::differentiate(graph, loss);
   for (std::size_t index = 0; index < gradients.size(); ++index) {
+    if (gradients[index] == graph::kNoValue) continue;  // a statistic
     graph.add_output(fmt::format("gradient {}", index), gradients[index]);
   }
   graph::add_optimizer(graph, gradients, model.optimizer);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,12 +14,13 @@
 #include "base/file.h"
 #include "runtime/checkpoint.h"
 #include "tests/training/batches.h"
+#include "tests/training/norm_net.h"
 
 namespace headway::tests {
 namespace {
 
 const std::string kFolder = std::string(TEST_DATA) + "/torch_losses/";
-constexpr double kBound = 2e-6, kBoundMlpSgd = 2e-5, kBoundTied = 1.5e-6;
+constexpr double kBound = 2e-6, kBoundMlpSgd = 2e-5, kBoundTied = 1.5e-6, kBoundNorm = 2e-5, kBoundNormSgd = 5e-4;
 
 struct Case {
   std::string model;
@@ -59,6 +61,37 @@ record::ModelConfig config_of(const nlohmann::json& model) {
   return config;
 }
 
+runtime::ForwardBuilder builder_of(const nlohmann::json& model) {
+  return model.at("name") == "norm_net" ? build_norm_net : builder(config_of(model));
+}
+
+// The samples of batch 0.
+class FileDataset : public data::Dataset {
+ public:
+  explicit FileDataset(const runtime::SafetensorsFile& file) {
+    const auto rest = [](const Shape& shape) {
+      return Shape(std::vector<std::int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+    };
+    input_ = *file.find("input.0");
+    target_ = *file.find("target.0");
+    fields_ = data::input_and_target(DType::kF32, rest(input_.shape), DType::kF32, rest(target_.shape));
+  }
+  std::int64_t size() const override { return input_.shape[0]; }
+  const std::vector<data::Field>& fields() const override { return fields_; }
+  void read(std::int64_t index, std::span<std::byte* const> at) const override {
+    for (std::size_t field = 0; field < 2; ++field) {
+      const auto& from = field == 0 ? input_ : target_;
+      const std::int64_t bytes = 4 * from.shape.elements() / size();
+      std::memcpy(at[field], from.bytes.data() + index * bytes, static_cast<std::size_t>(bytes));
+    }
+  }
+  std::string description() const override { return "batch 0"; }
+
+ private:
+  runtime::TensorView input_, target_;
+  std::vector<data::Field> fields_;
+};
+
 graph::OptimizerSpec optimizer_of(const nlohmann::json& run) {
   const nlohmann::json& from = run.at("optimizer");
   graph::OptimizerSpec spec;
@@ -71,13 +104,38 @@ graph::OptimizerSpec optimizer_of(const nlohmann::json& run) {
   return spec;
 }
 
-// Largest relative difference of the first 20 losses from PyTorch's in f64.
+double relative_difference(double found, double wanted) {
+  return std::abs(found - wanted) / std::abs(wanted);
+}
+
+// The largest difference from BatchNorm's statistics, relative to the largest channel of each, and from the loss of
+// batch 0 evaluated with them.
+double worst_statistic(runtime::TrainingSession& session, const runtime::SafetensorsFile& batches,
+                       const nlohmann::json& result) {
+  double worst = 0;
+  const graph::Graph& graph = session.schedule().graph;
+  for (const auto& [name, values] : result.at("statistics").items()) {
+    const std::span<float> found = session.executor().floats(graph.find(name));
+    double difference = 0, largest = 0;
+    for (std::size_t channel = 0; channel < found.size(); ++channel) {
+      const double wanted = values.at(channel);
+      difference = std::max(difference, std::abs(found[channel] - wanted));
+      largest = std::max(largest, std::abs(wanted));
+    }
+    worst = std::max(worst, difference / largest);
+  }
+  const FileDataset first(batches);
+  const double evaluated = session.evaluate(first, first.size(), 1).loss;
+  return std::max(worst, relative_difference(evaluated, result.at("evaluated")));
+}
+
+// Largest relative difference of the first 20 losses from PyTorch's in f64, and of the statistics after them.
 double worst_difference(const Case& test, const graph::OptimizerSpec& spec, std::int64_t accumulate) {
   const nlohmann::json all = reference(test.model), run = all.at("runs").at(test.run);
   const runtime::SafetensorsFile batches(kFolder + test.model + ".batches.safetensors");
   const auto device = backend::open_cpu_device(2);
   const std::int64_t batch = batches.find("input.0")->shape[0];
-  runtime::TrainingSession session(builder(config_of(all.at("model"))),
+  runtime::TrainingSession session(builder_of(all.at("model")),
                                    {.batch = batch * accumulate, .accumulate = accumulate, .optimizer = spec}, *device);
   session.initialise();
   load_parameters(kFolder + test.model + ".init.safetensors", session.executor());
@@ -88,13 +146,15 @@ double worst_difference(const Case& test, const graph::OptimizerSpec& spec, std:
     const auto at = static_cast<std::int64_t>(step);
     const double lr = run.at("optimizer").at("lr");
     const double loss = session.step(reference_batch(batches, at * accumulate, accumulate), at, lr).loss;
-    worst = std::max(worst, std::abs(loss - losses[step]) / std::abs(losses[step]));
+    worst = std::max(worst, relative_difference(loss, losses[step]));
   }
-  return worst;
+  const nlohmann::json& result = run.at("f64");
+  return result.contains("statistics") ? std::max(worst, worst_statistic(session, batches, result)) : worst;
 }
 
 double bound_of(const Case& test) {
   if (test.model == "gpt2" || test.model == "bert") return kBoundTied;
+  if (test.model == "norm_net") return test.run == "sgd" ? kBoundNormSgd : kBoundNorm;
   return test.model == "mlp" && test.run == "sgd" ? kBoundMlpSgd : kBound;
 }
 
@@ -117,20 +177,20 @@ TEST_P(TorchLosses, SeeADefect) {
   EXPECT_GT(worst_difference(GetParam(), wrong, run.at("accumulate")), bound_of(GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TorchLosses,
-                         testing::Values(Case{"mlp", "sgd"}, Case{"mlp", "adamw"}, Case{"mlp", "adamw_accumulate_2"},
-                                         Case{"convnet", "sgd"}, Case{"convnet", "adamw"},
-                                         Case{"convnet", "adamw_accumulate_2"}, Case{"gpt", "sgd"},
-                                         Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}, Case{"lstm", "sgd"},
-                                         Case{"lstm", "adamw"}, Case{"lstm", "adamw_accumulate_2"}, Case{"gru", "sgd"},
-                                         Case{"gru", "adamw"}, Case{"gru", "adamw_accumulate_2"}, Case{"gpt2", "sgd"},
-                                         Case{"gpt2", "adamw"}, Case{"gpt2", "adamw_accumulate_2"}, Case{"bert", "sgd"},
-                                         Case{"bert", "adamw"}, Case{"bert", "adamw_accumulate_2"}, Case{"moe", "sgd"},
-                                         Case{"moe", "adamw"}, Case{"moe", "adamw_accumulate_2"},
-                                         Case{"xs_transformer", "sgd"}, Case{"xs_transformer", "adamw"},
-                                         Case{"xs_transformer", "adamw_accumulate_2"}, Case{"tcn", "sgd"},
-                                         Case{"tcn", "adamw"}, Case{"tcn", "adamw_accumulate_2"}),
-                         [](const auto& one) { return one.param.model + "_" + one.param.run; });
+INSTANTIATE_TEST_SUITE_P(
+    All, TorchLosses,
+    testing::Values(Case{"mlp", "sgd"}, Case{"mlp", "adamw"}, Case{"mlp", "adamw_accumulate_2"}, Case{"convnet", "sgd"},
+                    Case{"convnet", "adamw"}, Case{"convnet", "adamw_accumulate_2"}, Case{"gpt", "sgd"},
+                    Case{"gpt", "adamw"}, Case{"gpt", "adamw_accumulate_2"}, Case{"lstm", "sgd"}, Case{"lstm", "adamw"},
+                    Case{"lstm", "adamw_accumulate_2"}, Case{"gru", "sgd"}, Case{"gru", "adamw"},
+                    Case{"gru", "adamw_accumulate_2"}, Case{"gpt2", "sgd"}, Case{"gpt2", "adamw"},
+                    Case{"gpt2", "adamw_accumulate_2"}, Case{"bert", "sgd"}, Case{"bert", "adamw"},
+                    Case{"bert", "adamw_accumulate_2"}, Case{"moe", "sgd"}, Case{"moe", "adamw"},
+                    Case{"moe", "adamw_accumulate_2"}, Case{"xs_transformer", "sgd"}, Case{"xs_transformer", "adamw"},
+                    Case{"xs_transformer", "adamw_accumulate_2"}, Case{"tcn", "sgd"}, Case{"tcn", "adamw"},
+                    Case{"tcn", "adamw_accumulate_2"}, Case{"norm_net", "sgd"}, Case{"norm_net", "adamw"},
+                    Case{"norm_net", "adamw_accumulate_2"}),
+    [](const auto& one) { return one.param.model + "_" + one.param.run; });
 
 }  // namespace
 }  // namespace headway::tests

@@ -34,6 +34,7 @@ from torch_workloads import Batch, Optimizer, Trainer, Workload
 STEPS = 20
 SEED = 1
 
+
 class NormNet(nn.Module):
     """BatchNorm after an activation and before one: [n, 1, 6, 5] -> [n, 1]."""
 
@@ -41,9 +42,10 @@ class NormNet(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(1, 4, (2, 1))
         self.norm1 = nn.BatchNorm2d(4)
-        self.conv2 = nn.Conv2d(4, 6, (2, 2), bias=False)  # the norm takes every constant away
+        # norm2 takes every constant away: a bias here, and without the padding norm1's, would have a gradient of 0.
+        self.conv2 = nn.Conv2d(4, 6, (2, 2), padding=1, bias=False)
         self.norm2 = nn.BatchNorm2d(6)
-        self.head = nn.Linear(6 * 4 * 4, 1)
+        self.head = nn.Linear(6 * 6 * 6, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.norm1(F.leaky_relu(self.conv1(x), 0.01))
@@ -91,8 +93,8 @@ MODELS = {
 SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)
 ADAMW = Optimizer("adamw", lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0)
 
-# Where SGD's rate would diverge: the square error of a normalised layer of 24 has a curvature of 50.
-SGD_RATES = {"xs_transformer": 0.01}
+# Where SGD's rate would diverge: the square error of a normalised layer of 24 has a curvature of 50, of 216 of 400.
+SGD_RATES = {"xs_transformer": 0.01, "norm_net": 0.01}
 
 # name -> (optimizer, batches a step). With two, step s uses batches 2s and 2s + 1 (mod count).
 RUNS = {"sgd": (SGD, 1), "adamw": (ADAMW, 1), "adamw_accumulate_2": (ADAMW, 2)}
