@@ -28,6 +28,8 @@ std::span<const Workload> standard_workloads() {
       Workload{"lstm", "60 steps of 20 features, 2 LSTM layers of 64, 800 windows",
                "model: {name: lstm}\ndata: {source: series_sim, batch: 800, rows: 100000, horizon: 1, label: return}\n",
                55361},
+      Workload{"deeplob", "DeepLOB over 100 rows of a limit order book, 64 windows",
+               "model: {name: deeplob}\ndata: {source: lob_sim, batch: 64, rows: 100000, horizon: 10}\n", 143907},
       Workload{"tcn", "6 causal dilated convolutions of 64 channels over 256 steps, 128 windows",
                "model: {name: tcn}\ndata: {source: synthetic, batch: 128}\n", 69569},
   };

@@ -11,6 +11,11 @@ Model build_mlp(const record::ModelConfig& config, std::int64_t batch, bool trai
 Model build_convnet(const record::ModelConfig& config, std::int64_t batch, bool training);
 // tcn.cpp. Options features (40), sequence (256), width (64), layers (6), kernel (3).
 Model build_tcn(const record::ModelConfig& config, std::int64_t batch, bool training);
+// deeplob.cpp. Options sequence (100), channels (32), inception (64), hidden (64), classes (3).
+Model build_deeplob(const record::ModelConfig& config, std::int64_t batch, bool training);
+// resnet.cpp. Options image (224), channels (3), width (64), blocks1 (3), blocks2 (4), blocks3 (6), blocks4 (3),
+// classes (1000).
+Model build_resnet(const record::ModelConfig& config, std::int64_t batch, bool training);
 // gpt.cpp. Options layers (6), hidden (384), heads (6), sequence (256), positions (sequence), vocab (256), tied
 // (false), dropout (0). The table of positions may be longer than the sequence; a tied head multiplies by the token
 // embedding.

@@ -14,6 +14,8 @@ std::span<const ModelRow> all_models() {
   static constexpr std::array kModels = {
       ModelRow{"mlp", "tabular rows through linear, LayerNorm, GELU layers to one value", build_mlp},
       ModelRow{"convnet", "three convolutions and two linear layers over small images", build_convnet},
+      ModelRow{"resnet", "bottleneck blocks with BatchNorm over images, ResNet-50 by default", build_resnet},
+      ModelRow{"deeplob", "convolutions, an inception module and an LSTM over windows of an order book", build_deeplob},
       ModelRow{"tcn", "causal dilated convolutions over steps, one value at every step", build_tcn},
       ModelRow{"lstm", "LSTM or GRU layers over windows of features, the last step to one value", build_lstm},
       ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, head tied or not", build_gpt},

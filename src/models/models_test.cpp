@@ -50,6 +50,8 @@ TEST(Models, HaveTheStandardParameterCounts) {
   EXPECT_EQ(parameter_count(build_model(small, 4, true).graph), 50689);
   EXPECT_EQ(parameter_count(build_model(config_of("convnet"), 4, true).graph), 458570);
   EXPECT_EQ(parameter_count(build_model(config_of("tcn"), 2, true).graph), 69569);
+  EXPECT_EQ(parameter_count(build_model(config_of("deeplob"), 2, true).graph), 143907);
+  EXPECT_EQ(parameter_count(build_model(config_of("resnet"), 2, true).graph), 25557032);
   EXPECT_EQ(parameter_count(build_model(config_of("gpt"), 2, true).graph), 10942464);
   EXPECT_EQ(parameter_count(build_model(config_of("lstm"), 2, true).graph), 55361);
   EXPECT_EQ(parameter_count(build_model(gpt2(), 1, true).graph), 124439808);

@@ -85,6 +85,11 @@ MODELS = {
     "moe": (torch_workloads.moe,
             {"layers": 2, "hidden": 16, "heads": 2, "sequence": 10, "vocab": 24, "batch": 2, "experts": 5,
              "choices": 2, "capacity_factor": 0.8}, 20),
+    "deeplob": (torch_workloads.deeplob,
+                {"sequence": 22, "channels": 4, "inception": 5, "hidden": 6, "classes": 3, "batch": 6}, 10),
+    "resnet": (torch_workloads.resnet,
+               {"image": 25, "channels": 1, "width": 4, "blocks1": 1, "blocks2": 1, "blocks3": 1, "blocks4": 1,
+                "classes": 5, "batch": 8}, 10),
     "tcn": (torch_workloads.tcn,
             {"features": 5, "sequence": 24, "width": 8, "layers": 3, "kernel": 3, "batch": 4}, 20),
     "norm_net": (norm_net, {"images": 8}, 20),
@@ -93,8 +98,9 @@ MODELS = {
 SGD = Optimizer("sgd", lr=0.1, momentum=0.9, weight_decay=0.0, clip=0.0)
 ADAMW = Optimizer("adamw", lr=1e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, clip=1.0)
 
-# Where SGD's rate would diverge: the square error of a normalised layer of 24 has a curvature of 50, of 216 of 400.
-SGD_RATES = {"xs_transformer": 0.01, "norm_net": 0.01}
+# Where SGD's rate would diverge: the square error of a normalised layer of 24 has a curvature of 50, of 216 of 400, and
+# BatchNorm over few rows more.
+SGD_RATES = {"xs_transformer": 0.01, "norm_net": 0.01, "deeplob": 0.01, "resnet": 0.003}
 
 # name -> (optimizer, batches a step). With two, step s uses batches 2s and 2s + 1 (mod count).
 RUNS = {"sgd": (SGD, 1), "adamw": (ADAMW, 1), "adamw_accumulate_2": (ADAMW, 2)}

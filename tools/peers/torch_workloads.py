@@ -503,6 +503,71 @@ def deeplob(sequence: int = 100, channels: int = 32, inception: int = 64, hidden
     return Workload(DeepLob(channels, inception, hidden, classes), make_batch, F.cross_entropy, images=True)
 
 
+class Bottleneck(nn.Module):
+    """1 x 1, 3 x 3 with the stride, 1 x 1 to four times the width, each with BatchNorm; plus the input."""
+
+    def __init__(self, channels: int, width: int, stride: int):
+        super().__init__()
+        out = 4 * width
+        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, out, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(out)
+        self.downsample = None
+        if stride > 1 or channels != out:
+            self.downsample = nn.Sequential(nn.Conv2d(channels, out, 1, stride=stride, bias=False),
+                                            nn.BatchNorm2d(out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        y = self.bn3(self.conv3(y))
+        return F.relu(y + (x if self.downsample is None else self.downsample(x)))
+
+
+class ResNet(nn.Module):
+    """He, Zhang, Ren, Sun 2016: [n, channels, image, image] -> [n, classes]."""
+
+    def __init__(self, channels: int, width: int, blocks: tuple[int, ...], classes: int):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.stages = len(blocks)
+        last = width
+        for stage, count in enumerate(blocks):
+            layers = []
+            for block in range(count):
+                layers.append(Bottleneck(last, width << stage, 2 if stage > 0 and block == 0 else 1))
+                last = 4 * (width << stage)
+            setattr(self, f"layer{stage + 1}", nn.Sequential(*layers))
+        self.fc = nn.Linear(last, classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, stride=2, padding=1)
+        for stage in range(self.stages):
+            x = getattr(self, f"layer{stage + 1}")(x)
+        return self.fc(x.mean((2, 3)))
+
+
+def resnet(image: int = 224, channels: int = 3, width: int = 64, blocks1: int = 3, blocks2: int = 4,
+           blocks3: int = 6, blocks4: int = 3, classes: int = 1000, batch: int = 16) -> Workload:
+    """Image classification: cross-entropy; class k brightens row k modulo the image's rows."""
+
+    def make_batch(generator: torch.Generator) -> Batch:
+        x = torch.randn(batch, channels, image, image, generator=generator)
+        target = torch.randint(classes, (batch,), generator=generator)
+        bright = torch.arange(image) == target[:, None] % image
+        return x + bright[:, None, :, None], target
+
+    return Workload(ResNet(channels, width, (blocks1, blocks2, blocks3, blocks4), classes), make_batch,
+                    F.cross_entropy, images=True)
+
+
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "mlp": mlp,
     "mlp_small": functools.partial(mlp, width=128, rows=256),
