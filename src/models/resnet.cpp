@@ -1,6 +1,6 @@
-// ResNet with bottleneck blocks (He, Zhang, Ren, Sun 2016, "Deep residual learning for image recognition"), ResNet-50 by
-// default: a 7 x 7 stem, four stages whose first block halves the image (in its 3 x 3 convolution, as torchvision's),
-// the mean over the image, one linear layer. Names as torchvision's.
+// ResNet with bottleneck blocks (He, Zhang, Ren, Sun 2016, "Deep residual learning for image recognition"), ResNet-50
+// by default: a 7 x 7 stem, four stages whose first block halves the image (in its 3 x 3 convolution, as
+// torchvision's), the mean over the image, one linear layer. Names as torchvision's.
 #include <fmt/core.h>
 
 #include <cmath>

@@ -20,7 +20,8 @@ namespace headway::tests {
 namespace {
 
 const std::string kFolder = std::string(TEST_DATA) + "/torch_losses/";
-constexpr double kBound = 2e-6, kBoundMlpSgd = 2e-5, kBoundTied = 1.5e-6, kBoundDeepLob = 5e-6, kBoundNorm = 2e-5, kBoundNormSgd = 5e-4;
+constexpr double kBound = 2e-6, kBoundMlpSgd = 2e-5, kBoundTied = 1.5e-6, kBoundDeepLob = 5e-6, kBoundNorm = 2e-5,
+                 kBoundNormSgd = 5e-4;
 
 struct Case {
   std::string model;
