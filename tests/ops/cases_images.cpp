@@ -6,6 +6,9 @@
 namespace headway::ops_test {
 namespace {
 
+// Of the activation after a convolution: those whose gradient is computed from their output.
+constexpr graph::Activation kKindsOfGradients[] = {
+    graph::Activation::kNone, graph::Activation::kRelu, {graph::Activation::kLeakyRelu, 0.1}, graph::Activation::kTanh};
 constexpr graph::Activation kKinds[] = {
     graph::Activation::kNone,    graph::Activation::kRelu,     {graph::Activation::kLeakyRelu, 0.3},
     graph::Activation::kGeluErf, graph::Activation::kGeluTanh, graph::Activation::kSilu,
@@ -62,23 +65,33 @@ void conv2d_cases(CaseMaker& maker) {
 }
 
 void conv2d_grad_input_cases(CaseMaker& maker) {
-  for (const ConvSize& size : conv_sizes(maker.random())) {
-    const Operand w = maker.floats(size.w(), -1, 1);
-    const std::vector<Operand> y =
-        maker.run(graph::conv2d_op(), size.conv.to_attributes(), {maker.floats(size.x()), w});
-    const graph::Conv2dGradInputAttributes attributes{size.conv, size.x().dims()};
-    maker.add(attributes.to_attributes(), {maker.floats(y[0].type.shape), w}).large = size.large;
+  for (const graph::Activation kind : kKindsOfGradients) {
+    for (ConvSize& size : conv_sizes(maker.random())) {
+      size.conv.activation = kind;
+      const Operand w = maker.floats(size.w(), -1, 1);
+      const std::vector<Operand> y =
+          maker.run(graph::conv2d_op(), size.conv.to_attributes(), {maker.floats(size.x()), w});
+      const graph::Conv2dGradInputAttributes attributes{size.conv, size.x().dims()};
+      std::vector<Operand> operands = {maker.floats(y[0].type.shape), w};
+      if (kind != graph::Activation::kNone) operands.push_back(y[0]);
+      maker.add(attributes.to_attributes(), operands).large = size.large;
+    }
   }
 }
 
 void conv2d_grad_weight_cases(CaseMaker& maker) {
-  for (const bool bias : {true, false}) {
-    for (const ConvSize& size : conv_sizes(maker.random())) {
+  for (const graph::Activation kind : kKindsOfGradients) {
+    for (ConvSize& size : conv_sizes(maker.random())) {
+      size.conv.activation = kind;
       const Operand x = maker.floats(size.x());
       const std::vector<Operand> y =
           maker.run(graph::conv2d_op(), size.conv.to_attributes(), {x, maker.floats(size.w(), -1, 1)});
-      const graph::Conv2dGradWeightAttributes attributes{size.conv, {size.kernel_h, size.kernel_w}, bias};
-      maker.add(attributes.to_attributes(), {maker.floats(y[0].type.shape), x}).large = size.large;
+      for (const bool bias : {true, false}) {
+        const graph::Conv2dGradWeightAttributes attributes{size.conv, {size.kernel_h, size.kernel_w}, bias};
+        std::vector<Operand> operands = {maker.floats(y[0].type.shape), x};
+        if (kind != graph::Activation::kNone) operands.push_back(y[0]);
+        maker.add(attributes.to_attributes(), operands).large = size.large;
+      }
     }
   }
 }

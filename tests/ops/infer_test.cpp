@@ -120,6 +120,8 @@ std::vector<Impossible> images() {
   const graph::Attributes conv = graph::Conv2dAttributes{}.to_attributes();
   const graph::Attributes pool = graph::Pool2dAttributes{}.to_attributes();
   const auto grad_input = graph::Conv2dGradInputAttributes{{}, {1, 5, 5, 2}}.to_attributes();
+  const graph::Conv2dAttributes relu{.activation = graph::Activation::kRelu};
+  const auto activated = graph::Conv2dGradInputAttributes{relu, {1, 5, 5, 2}}.to_attributes();
   const auto grad_weight = graph::Conv2dGradWeightAttributes{{}, {3, 3}, true}.to_attributes();
   const auto pool_grad = graph::Pool2dGradAttributes{{}, {1, 4, 4, 2}}.to_attributes();
   return {
@@ -131,6 +133,7 @@ std::vector<Impossible> images() {
       {&graph::conv2d_grad_input_op(), grad_input, {f32({1, 3, 3, 4}), f32({4, 3, 3, 3})}, {0, 1}},
       {&graph::conv2d_grad_weight_op(), grad_weight, {f32({1, 4, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
       {&graph::conv2d_grad_weight_op(), grad_weight, {f32({2, 3, 3, 4}), f32({1, 5, 5, 2})}, {0, 1}},
+      {&graph::conv2d_grad_input_op(), activated, {f32({1, 3, 3, 4}), f32({4, 2, 3, 3}), f32({1, 3, 2, 4})}, {0, 2}},
       {&graph::max_pool2d_op(), pool, {f32({1, 1, 4, 2})}, {0}},
       {&graph::max_pool2d_op(), pool, {f32({4, 4, 2})}, {0}},
       {&graph::max_pool2d_grad_op(), pool_grad, {f32({1, 2, 3, 2}), u8({1, 2, 2, 2})}, {0, 1}},

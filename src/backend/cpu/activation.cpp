@@ -99,6 +99,10 @@ void bias_activation_rows(graph::Activation kind, const float* bias, float* y, s
   HWY_DYNAMIC_DISPATCH(BiasActivationRows)(kind, bias, y, y_stride, pre, pre_stride, rows, columns);
 }
 
+void activation_gradient(graph::Activation kind, const float* dy, const float* saved, float* dx, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(ActivationGrad)(kind, dy, saved, dx, n);
+}
+
 std::unique_ptr<CpuKernel> prepare_activation(const KernelRequest& request) {
   const graph::Activation kind = graph::ActivationAttributes::from(request.attributes).kind;
   const Grid grid = flat_grid(request.inputs[0].shape.elements(), 2);
@@ -116,8 +120,8 @@ std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request)
     const Grid grid = flat_grid(shape.elements(), 3);
     return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
       const std::int64_t begin = grid.begin(tile);
-      HWY_DYNAMIC_DISPATCH(ActivationGrad)
-      (kind, input(args, 0) + begin, input(args, 1) + begin, output(args, 0) + begin, grid.length(tile));
+      activation_gradient(kind, input(args, 0) + begin, input(args, 1) + begin, output(args, 0) + begin,
+                          grid.length(tile));
     });
   }
   // Stage 0: dx of a block of rows and its column sums; stage 1: the sums of all blocks, in order.

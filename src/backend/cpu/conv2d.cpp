@@ -124,7 +124,8 @@ class ConvKernel final : public CpuKernel {
   }
 
   void multiply(const ConvBlock& block, const KernelArgs& args, float* scratch_window) const {
-    const float* window = plan_.window(block, input(args, 0), scratch_window);
+    const float* saved = plan_.activation() == graph::Activation::kNone ? nullptr : input(args, 2);
+    const float* window = plan_.window(block, input(args, 0), saved, scratch_window);
     float* y = output(args, 0) + plan_.output(block);
     for (const PhasePair& phase : phases_) {
       const std::int64_t rows = std::min(block.rows, phase.count_y - block.row) * phase.count_x * block.images;
@@ -202,7 +203,7 @@ std::unique_ptr<CpuKernel> prepare_conv2d_grad_input(const KernelRequest& reques
   const ConvShape s(request.outputs[0].shape, request.inputs[1].shape, request.inputs[0].shape,
                     graph::Conv2dGradInputAttributes::from(request.attributes).conv);
   if (s.empty()) return empty_sums(request, graph::Activation::kNone, false);
-  const ConvPlan plan(s.batch, {gradient_axis(s, 0), gradient_axis(s, 1)}, s.out, s.in);
+  const ConvPlan plan(s.batch, {gradient_axis(s, 0), gradient_axis(s, 1)}, s.out, s.in, s.conv.activation);
   return std::make_unique<ConvKernel>(plan, Weights{s.out, s.in, s.in * s.window(), s.window()}, s.kernel[1],
                                       graph::Activation::kNone, false);
 }

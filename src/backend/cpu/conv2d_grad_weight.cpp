@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/conv_plan.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile_kernel.h"
@@ -36,17 +37,15 @@ class ConvGradWeightKernel final : public CpuKernel {
 
   std::string variant() const override { return "highway:shifted"; }
   Bytes workspace() const override {
-    const std::int64_t windows = on_stack() ? 0 : parts_.tiles() * rows_.tiles() * plan_.window_floats();
-    return Bytes(4 * (parts_.tiles() * partial_ + windows));
+    return Bytes(4 * (parts_.tiles() * partial_ + parts_.tiles() * rows_.tiles() * tile_floats()));
   }
 
   void run(std::size_t stage, std::int64_t tile, const KernelArgs& args) const override {
     if (stage == 1) return add(tile, args);
-    if (!on_stack()) {
-      return part(tile, args, scratch(args) + parts_.tiles() * partial_ + tile * plan_.window_floats());
-    }
+    float* own = scratch(args) + parts_.tiles() * partial_ + tile * tile_floats();
+    if (!on_stack()) return part(tile, args, own, own + gradient_floats());
     alignas(64) float window[kStackFloats];  // NOLINT(modernize-avoid-c-arrays): not initialised
-    part(tile, args, window);
+    part(tile, args, own, window);
   }
 
  private:
@@ -82,6 +81,13 @@ class ConvGradWeightKernel final : public CpuKernel {
   }
 
   bool on_stack() const { return plan_.window_floats() <= kStackFloats; }
+  // Scratch memory of a tile: dy of a block before the activation, and a window that the stack does not hold.
+  std::int64_t gradient_floats() const {
+    if (shape_.conv.activation == graph::Activation::kNone) return 0;
+    const std::int64_t positions = plan_.images_per_block() * plan_.rows_per_block() * plan_.axis(1).count();
+    return divide_up(positions * shape_.out, 16) * 16;
+  }
+  std::int64_t tile_floats() const { return gradient_floats() + (on_stack() ? 0 : plan_.window_floats()); }
 
   // The positions of a block as runs. Blocks of several images have all rows, so at most one of the two is less.
   ConvRuns positions_of(std::int64_t images, std::int64_t rows) const {
@@ -94,16 +100,21 @@ class ConvGradWeightKernel final : public CpuKernel {
     return runs_of(std::move(runs), plan_.position_step(), panel_);
   }
 
-  void part(std::int64_t tile, const KernelArgs& args, float* scratch_window) const {
+  void part(std::int64_t tile, const KernelArgs& args, float* scratch_dy, float* scratch_window) const {
     const std::int64_t part = tile % parts_.tiles(), rows = tile / parts_.tiles();
     float* sums = scratch(args) + part * partial_;
     for (std::int64_t i = 0; i < parts_.length(part); ++i) {
       const ConvBlock block = plan_.block(parts_.begin(part) + i);
-      const float* window = plan_.window(block, input(args, 1), scratch_window);
+      const float* window = plan_.window(block, input(args, 1), nullptr, scratch_window);
       const float* dy = input(args, 0) + plan_.output(block);
       const ConvRuns& positions = block.images < plan_.images_per_block() ? fewer_images_
                                   : block.rows < plan_.rows_per_block()   ? fewer_rows_
                                                                           : whole_;
+      if (shape_.conv.activation != graph::Activation::kNone) {
+        const float* y = input(args, 2) + plan_.output(block);
+        activation_gradient(shape_.conv.activation, dy, y, scratch_dy, positions.depth * shape_.out);
+        dy = scratch_dy;
+      }
       for (const RunGroup& group : positions.groups) {
         multiply(positions, group, window, dy, rows, i > 0 || group.first_row > 0, sums);
       }
@@ -164,13 +175,19 @@ class ConvGradWeightKernel final : public CpuKernel {
 };
 
 // Of a convolution that multiplies nothing: dw is zeros, db what dy there is.
-std::unique_ptr<CpuKernel> empty_sums(const KernelRequest& request) {
+std::unique_ptr<CpuKernel> empty_sums(const KernelRequest& request, graph::Activation activation) {
   const std::int64_t size = request.outputs[0].shape.elements();
   const std::int64_t rows = request.inputs[0].shape.rows(), out = request.inputs[0].shape[-1];
   const bool bias = request.outputs.size() > 1;
-  return tile_kernel({1}, Bytes(0), [=](std::size_t, std::int64_t, const KernelArgs& args) {
+  return tile_kernel({1}, Bytes(4 * rows * out), [=](std::size_t, std::int64_t, const KernelArgs& args) {
     std::fill_n(output(args, 0), size, 0.0F);
-    if (bias) shifted::sum_rows(input(args, 0), rows, out, false, output(args, 1));
+    if (!bias) return;
+    const float* dy = input(args, 0);
+    if (activation != graph::Activation::kNone) {
+      activation_gradient(activation, dy, input(args, 2), scratch(args), rows * out);
+      dy = scratch(args);
+    }
+    shifted::sum_rows(dy, rows, out, false, output(args, 1));
   });
 }
 
@@ -179,7 +196,7 @@ std::unique_ptr<CpuKernel> empty_sums(const KernelRequest& request) {
 std::unique_ptr<CpuKernel> prepare_conv2d_grad_weight(const KernelRequest& request) {
   const auto attributes = graph::Conv2dGradWeightAttributes::from(request.attributes);
   const ConvShape s(request.inputs[1].shape, request.outputs[0].shape, request.inputs[0].shape, attributes.conv);
-  if (s.empty()) return empty_sums(request);
+  if (s.empty()) return empty_sums(request, attributes.conv.activation);
   const ConvPlan plan(s.batch, {forward_axis(s, 0), forward_axis(s, 1)}, s.in, s.out);
   return std::make_unique<ConvGradWeightKernel>(s, plan, attributes.bias);
 }

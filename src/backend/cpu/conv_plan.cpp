@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/activation_rows.h"
 #include "backend/cpu/cpu_kernel.h"
 
 namespace headway::backend {
@@ -62,15 +63,16 @@ ConvAxis gradient_axis(const ConvShape& s, std::size_t axis) {
 }
 
 ConvPlan::ConvPlan(std::int64_t batch, std::array<ConvAxis, 2> axes, std::int64_t in_channels,
-                   std::int64_t out_channels)
+                   std::int64_t out_channels, graph::Activation activation)
     : batch_(batch),
       axes_(std::move(axes)),
       in_(in_channels),
       out_(out_channels),
-      padded_(axes_[0].padded() || axes_[1].padded()) {
+      activation_(activation),
+      copied_(axes_[0].padded() || axes_[1].padded() || activation != graph::Activation::kNone) {
   const ConvAxis& y = axes_[0];
   const ConvAxis& x = axes_[1];
-  pitch_ = in_ * (padded_ ? x.reach(x.count()) : x.in_size);
+  pitch_ = in_ * (copied_ ? x.reach(x.count()) : x.in_size);
   const auto floats = [&](std::int64_t rows) {
     return y.reach(rows) * pitch_ + rows * divide_up(y.out_size, y.count()) * x.out_size * out_;
   };
@@ -91,7 +93,7 @@ ConvPlan::ConvPlan(std::int64_t batch, std::array<ConvAxis, 2> axes, std::int64_
   groups_ = divide_up(batch_, images_);
   bands_ = divide_up(y.count(), rows_);
   window_rows_ = y.reach(rows_);
-  image_rows_ = padded_ ? window_rows_ : y.in_size;
+  image_rows_ = copied_ ? window_rows_ : y.in_size;
 }
 
 ConvBlock ConvPlan::block(std::int64_t index) const {
@@ -100,7 +102,7 @@ ConvBlock ConvPlan::block(std::int64_t index) const {
 }
 
 std::int64_t ConvPlan::tap_offset(std::int64_t at_y, std::int64_t at_x) const {
-  return padded_ ? (at_y - axes_[0].least()) * pitch_ + (at_x - axes_[1].least()) * in_ : at_y * pitch_ + at_x * in_;
+  return copied_ ? (at_y - axes_[0].least()) * pitch_ + (at_x - axes_[1].least()) * in_ : at_y * pitch_ + at_x * in_;
 }
 
 std::int64_t ConvPlan::window_offset(std::int64_t image, std::int64_t qy, std::int64_t qx) const {
@@ -111,13 +113,13 @@ std::int64_t ConvPlan::output(const ConvBlock& block) const {
   return (block.image * axes_[0].out_size + axes_[0].phases.front().step * block.row) * axes_[1].out_size * out_;
 }
 
-const float* ConvPlan::window(const ConvBlock& block, const float* x, float* scratch) const {
-  if (!padded_) return x + (block.image * axes_[0].in_size + axes_[0].in_step * block.row) * pitch_;
-  copy_window(block, x, scratch);
+const float* ConvPlan::window(const ConvBlock& block, const float* x, const float* y, float* scratch) const {
+  if (!copied_) return x + (block.image * axes_[0].in_size + axes_[0].in_step * block.row) * pitch_;
+  copy_window(block, x, y, scratch);
   return scratch;
 }
 
-void ConvPlan::copy_window(const ConvBlock& block, const float* x, float* to) const {
+void ConvPlan::copy_window(const ConvBlock& block, const float* x, const float* saved, float* to) const {
   const std::int64_t height = axes_[0].in_size, width = axes_[1].in_size, least = axes_[1].least();
   const std::int64_t columns = pitch_ / in_;
   // Columns of the window: [0, left) zeros, [left, right) of x, the rest zeros.
@@ -132,8 +134,13 @@ void ConvPlan::copy_window(const ConvBlock& block, const float* x, float* to) co
         continue;
       }
       std::fill_n(line, left * in_, 0.0F);
-      const float* from = x + (((block.image + image) * height + y) * width + left + least) * in_;
-      if (right > left) std::memcpy(line + left * in_, from, static_cast<std::size_t>((right - left) * in_) * 4);
+      const std::int64_t from = (((block.image + image) * height + y) * width + left + least) * in_;
+      const std::int64_t floats = (right - left) * in_;
+      if (activation_ != graph::Activation::kNone) {
+        activation_gradient(activation_, x + from, saved + from, line + left * in_, floats);
+      } else if (floats > 0) {
+        std::memcpy(line + left * in_, x + from, static_cast<std::size_t>(floats) * 4);
+      }
       std::fill_n(line + right * in_, (columns - right) * in_, 0.0F);
     }
   }

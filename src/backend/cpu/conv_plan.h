@@ -64,8 +64,10 @@ struct ConvBlock {
 
 class ConvPlan {
  public:
-  // The outputs have out_channels, the inputs in_channels.
-  ConvPlan(std::int64_t batch, std::array<ConvAxis, 2> axes, std::int64_t in_channels, std::int64_t out_channels);
+  // The outputs have out_channels, the inputs in_channels. The inputs may be gradients at the output of `activation`:
+  // then a window is always a copy, of the gradients before it.
+  ConvPlan(std::int64_t batch, std::array<ConvAxis, 2> axes, std::int64_t in_channels, std::int64_t out_channels,
+           graph::Activation activation = graph::Activation::kNone);
 
   std::int64_t blocks() const { return groups_ * bands_; }
   ConvBlock block(std::int64_t index) const;
@@ -73,12 +75,13 @@ class ConvPlan {
   std::int64_t rows_per_block() const { return rows_; }
 
   // Floats of scratch memory that a block's window takes; 0 when it is read in place.
-  std::int64_t window_floats() const { return padded_ ? images_ * window_rows_ * pitch_ : 0; }
-  // The window of a block of x, copied to `scratch` when it is not read in place.
-  const float* window(const ConvBlock& block, const float* x, float* scratch) const;
+  std::int64_t window_floats() const { return copied_ ? images_ * window_rows_ * pitch_ : 0; }
+  // The window of a block of x, copied to `scratch` when it is not read in place. `y`: the activation's output.
+  const float* window(const ConvBlock& block, const float* x, const float* y, float* scratch) const;
   // Where the outputs of a block begin, in y.
   std::int64_t output(const ConvBlock& block) const;
 
+  graph::Activation activation() const { return activation_; }
   const ConvAxis& axis(std::size_t index) const { return axes_[index]; }
   // From the window's begin: of the input of a tap, and of the first input that position (image, qy, qx) sees.
   std::int64_t tap_offset(std::int64_t at_y, std::int64_t at_x) const;
@@ -86,12 +89,13 @@ class ConvPlan {
   std::int64_t position_step() const { return axes_[1].in_step * in_; }
 
  private:
-  void copy_window(const ConvBlock& block, const float* x, float* to) const;
+  void copy_window(const ConvBlock& block, const float* x, const float* y, float* to) const;
 
   std::int64_t batch_;
   std::array<ConvAxis, 2> axes_;
   std::int64_t in_, out_;
-  bool padded_;
+  graph::Activation activation_;
+  bool copied_;
   std::int64_t images_ = 1, rows_ = 1, groups_ = 0, bands_ = 0;
   std::int64_t window_rows_ = 0, image_rows_ = 0, pitch_ = 0;
 };

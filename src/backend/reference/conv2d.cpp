@@ -33,6 +33,14 @@ void for_each_product(const graph::Conv2dAttributes& conv, const Shape& x, const
   }
 }
 
+// dy before the activation, which adds its output as third operand.
+Tensor gradient_before(const Call& call, graph::Activation activation) {
+  Tensor dy = call.inputs[0];
+  if (activation == graph::Activation::kNone) return dy;
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] *= derivative_from_saved(activation, call.inputs[2][i]);
+  return dy;
+}
+
 }  // namespace
 
 void conv2d(const Call& call) {
@@ -51,15 +59,16 @@ void conv2d(const Call& call) {
 
 void conv2d_grad_input(const Call& call) {
   const auto attributes = graph::Conv2dGradInputAttributes::from(call.attributes);
+  const Tensor dy = gradient_before(call, attributes.conv.activation);
   for_each_product(attributes.conv, call.out_shape(0), call.in_shape(1), call.in_shape(0),
                    [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
-                     call.outputs[0][at_x] += call.inputs[0][at_y] * call.inputs[1][at_w];
+                     call.outputs[0][at_x] += dy[at_y] * call.inputs[1][at_w];
                    });
 }
 
 void conv2d_grad_weight(const Call& call) {
   const auto attributes = graph::Conv2dGradWeightAttributes::from(call.attributes);
-  const Tensor& dy = call.inputs[0];
+  const Tensor dy = gradient_before(call, attributes.conv.activation);
   for_each_product(attributes.conv, call.in_shape(1), call.out_shape(0), call.in_shape(0),
                    [&](std::size_t at_x, std::size_t at_w, std::size_t at_y) {
                      call.outputs[0][at_w] += dy[at_y] * call.inputs[1][at_x];

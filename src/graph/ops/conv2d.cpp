@@ -23,6 +23,15 @@ OpCost conv_cost(Types operands, Types outputs, const Shape& w, const Shape& y) 
   return cost;
 }
 
+// The gradients' third input, which an activation adds.
+void require_activated(std::string_view op, Types inputs, const Conv2dAttributes& conv) {
+  const bool activated = conv.activation != Activation::kNone;
+  require_inputs(op, inputs, activated ? 3 : 2, activated ? 3 : 2);
+  if (!activated) return;
+  HEADWAY_CHECK(gradient_uses_output(conv.activation), "the gradient of this activation needs its input");
+  if (inputs[2] != inputs[0]) fail_shapes(op, "the activation's output and its gradient differ", inputs);
+}
+
 // Factors: batch 0, height 1, width 2 (input), in 3, out 4, kernel 5 and 6, height and width of the output 7 and 8.
 // Space and window stay whole: splitting them needs halos.
 constexpr int kBatch = 0, kIn = 3, kOut = 4;
@@ -134,7 +143,7 @@ class Conv2dGradInput final : public Op {
 
   std::vector<TensorType> infer(const Attributes& raw, Types inputs) const override {
     const Conv2dGradInputAttributes attributes = Conv2dGradInputAttributes::from(raw);
-    require_inputs(name(), inputs, 2, 2);
+    require_activated(name(), inputs, attributes.conv);
     require_rank(name(), inputs, 0, 4, 4);
     require_rank(name(), inputs, 1, 4, 4);
     const Shape& w = inputs[1].shape;
@@ -149,8 +158,10 @@ class Conv2dGradInput final : public Op {
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override {
     return conv_cost(inputs, outputs, inputs[1].shape, inputs[0].shape);
   }
-  ShardingRule sharding(const Attributes&, Types) const override {
-    return {{kOutputAxes, kWeightAxes}, {kInputAxes}, kWholeAxes};
+  ShardingRule sharding(const Attributes&, Types inputs) const override {
+    ShardingRule rule{{kOutputAxes, kWeightAxes}, {kInputAxes}, kWholeAxes};
+    if (inputs.size() == 3) rule.inputs.push_back(kOutputAxes);
+    return rule;
   }
 };
 
@@ -160,7 +171,7 @@ class Conv2dGradWeight final : public Op {
 
   std::vector<TensorType> infer(const Attributes& raw, Types inputs) const override {
     const Conv2dGradWeightAttributes attributes = Conv2dGradWeightAttributes::from(raw);
-    require_inputs(name(), inputs, 2, 2);
+    require_activated(name(), inputs, attributes.conv);
     require_rank(name(), inputs, 0, 4, 4);
     require_rank(name(), inputs, 1, 4, 4);
     const Shape& dy = inputs[0].shape;
@@ -176,8 +187,9 @@ class Conv2dGradWeight final : public Op {
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override {
     return conv_cost(inputs, outputs, outputs[0].shape, inputs[0].shape);
   }
-  ShardingRule sharding(const Attributes& attributes, Types) const override {
+  ShardingRule sharding(const Attributes& attributes, Types inputs) const override {
     ShardingRule rule{{kOutputAxes, kInputAxes}, {kWeightAxes}, kWholeAxes};
+    if (inputs.size() == 3) rule.inputs.push_back(kOutputAxes);
     if (Conv2dGradWeightAttributes::from(attributes).bias) rule.outputs.push_back({kOut});
     return rule;
   }

@@ -35,6 +35,7 @@ ValueId conv1d(Graph& graph, ValueId x, ValueId w, ValueId b, const Conv1dAttrib
 
 // conv2d_grad_input. Inputs dy [batch, oh, ow, out], w; attribute `shape` = the shape of x; output dx.
 // conv2d_grad_weight. Inputs dy, x; attributes `kernel` = {kernel_h, kernel_w} and bias; outputs dw and, with bias, db.
+// With an activation (made by the fusion pass) both have a third input, its output y, and dy is the gradient at y.
 struct Conv2dGradInputAttributes {
   Conv2dAttributes conv;
   std::vector<std::int64_t> shape;

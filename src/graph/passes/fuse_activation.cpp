@@ -91,6 +91,51 @@ bool fuse_conv_activation(Rewriter& graph, std::size_t index) {
   return true;
 }
 
+// The node that makes `value`, when it is a reshape; else size().
+std::size_t reshape_to(Rewriter& graph, ValueId value) {
+  for (std::size_t index = 0; index < graph.size(); ++index) {
+    if (graph.alive(index) && graph.node(index).op == &reshape_op() && graph.node(index).outputs[0] == value) {
+      return index;
+    }
+  }
+  return graph.size();
+}
+
+bool fuse_activation_conv_grad_at(Rewriter& graph, const Graph& values, std::size_t index) {
+  const Node& act = graph.node(index);
+  if (act.op != &activation_grad_op()) return false;
+  const auto attributes = ActivationGradAttributes::from(act.attributes);
+  if (attributes.bias_grad || !gradient_uses_output(attributes.kind) || graph.is_output(act.outputs[0])) return false;
+  ValueId dy = act.inputs[0], saved = act.inputs[1], gradient = act.outputs[0];
+  // conv1d: what it reshaped after the activation is reshaped back here, so both can be had before.
+  const std::size_t view = graph.only_reader(gradient, reshape_op());
+  const std::size_t saved_view = reshape_to(graph, saved);
+  if (view != graph.size()) {
+    if (saved_view == graph.size()) return false;
+    gradient = graph.node(view).outputs[0];
+    saved = graph.node(saved_view).inputs[0];
+  }
+  const std::vector<std::size_t> gradients = graph.readers(gradient);
+  for (const std::size_t reader : gradients) {
+    const Node& conv = graph.node(reader);
+    if (conv.op != &conv2d_grad_input_op() && conv.op != &conv2d_grad_weight_op()) return false;
+    if (conv.inputs[0] != gradient || conv.inputs.size() > 2 || conv.inputs[1] == gradient) return false;
+  }
+  if (gradients.empty() || graph.is_output(gradient)) return false;
+  if (view != graph.size()) {
+    if (values.value(saved).type != values.value(gradient).type) return false;
+    graph.set_input(view, 0, dy);
+    dy = gradient;
+  }
+  for (const std::size_t reader : gradients) {
+    attributes.kind.write(graph.node(reader).attributes, "activation");
+    graph.set_input(reader, 0, dy);
+    graph.add_input(reader, saved);
+  }
+  graph.remove(index);
+  return true;
+}
+
 }  // namespace
 
 std::int64_t fuse_norm_activation(Graph& graph) {
@@ -134,6 +179,15 @@ std::int64_t fuse_bias_activation(Graph& graph) {
     const Op* op = rewriter.node(index).op;
     if (op == &linear_op() || op == &grouped_linear_op()) count += fuse_linear_activation(rewriter, index) ? 1 : 0;
     if (op == &conv2d_op()) count += fuse_conv_activation(rewriter, index) ? 1 : 0;
+  }
+  return rewriter.finish(count);
+}
+
+std::int64_t fuse_activation_conv_grad(Graph& graph) {
+  Rewriter rewriter(graph);
+  std::int64_t count = 0;
+  for (std::size_t index = 0; index < rewriter.size(); ++index) {
+    if (rewriter.alive(index)) count += fuse_activation_conv_grad_at(rewriter, graph, index) ? 1 : 0;
   }
   return rewriter.finish(count);
 }

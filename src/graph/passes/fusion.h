@@ -15,6 +15,9 @@ std::int64_t fuse_activation_norm_grad(Graph& graph);
 // linear or conv2d -> activation; the value before it is kept only where the gradient reads it, which a convolution
 // does not offer.
 std::int64_t fuse_bias_activation(Graph& graph);
+// activation_grad -> the gradients of a conv2d, which read its inputs instead: both make copies of dy, or stay in
+// cache.
+std::int64_t fuse_activation_conv_grad(Graph& graph);
 // activation_grad -> sum_leading: the bias gradient is summed while the gradient is in cache.
 std::int64_t fuse_bias_grad(Graph& graph);
 // add -> layernorm, and in the gradient layernorm_grad -> add.
