@@ -146,6 +146,7 @@ void run_bench(const BenchOptions& options) {
     results.push_back(options.against.empty() ? bench_one(name, options, cluster ? &*cluster : nullptr)
                                               : bench_against(name, options));
     if (!options.json.given || !options.json.file.empty()) deliver({results.back()}, {});
+    std::fflush(stdout);  // a workload may take minutes
   }
   if (options.json.given) deliver_json(results, options.json);
 }
