@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "bench/against.h"
 #include "bench/ingest.h"
 #include "data/market/simulate.h"
 #include "data/market/windows.h"
@@ -39,15 +40,31 @@ std::filesystem::path simulated_file() {
   return path;
 }
 
-std::string price_of(const data::ColumnarFile& file) {
-  if (file.find("mid")) return "mid";
-  return file.layout().columns[0].name;
+// What a window's label is costs the same whatever it says: without a mid-price, no price moves.
+data::Table open_table(const std::filesystem::path& path) {
+  if (data::ColumnarFile(path).find("mid")) return data::columnar_table(path, "mid");
+  static constexpr double kStill = 1;
+  data::Table table = data::columnar_table(path, data::ColumnarFile(path).layout().columns[0].name);
+  table.price = {reinterpret_cast<const std::byte*>(&kStill), 0, DType::kF64};
+  return table;
+}
+
+const std::filesystem::path& torch_script() {
+  static const std::filesystem::path kScript = std::filesystem::path(HEADWAY_SOURCE) / "tools/peers/torch_data.py";
+  return kScript;
+}
+
+// Before anything is measured.
+void require_peer(const BenchData& options) {
+  if (!std::filesystem::exists(torch_script())) {
+    throw EnvironmentError(fmt::format("--against needs {}, a part of Headway's sources", torch_script().string()));
+  }
+  bench::require_torch(options.python);
 }
 
 double torch_windows_per_s(const BenchData& options, const std::filesystem::path& file) {
-  const std::filesystem::path script = std::filesystem::path(HEADWAY_SOURCE) / "tools/peers/torch_data.py";
-  Process process({options.python, script.string(), file.string(), "--window", std::to_string(kWindow), "--horizon",
-                   std::to_string(kHorizon), "--batch", std::to_string(kBatch), "--seconds",
+  Process process({options.python, torch_script().string(), file.string(), "--window", std::to_string(kWindow),
+                   "--horizon", std::to_string(kHorizon), "--batch", std::to_string(kBatch), "--seconds",
                    fmt::format("{}", options.seconds)});
   const std::string line = process.read_line(Seconds(options.seconds + 300));
   const auto json = nlohmann::json::parse(line, nullptr, false);
@@ -61,9 +78,9 @@ double torch_windows_per_s(const BenchData& options, const std::filesystem::path
 }  // namespace
 
 record::Result bench_data(const BenchData& options) {
+  if (options.against_torch) require_peer(options);
   const std::filesystem::path path = options.file.empty() ? simulated_file() : std::filesystem::path(options.file);
-  const std::string price = price_of(data::ColumnarFile(path));
-  const data::Table table = data::columnar_table(path, price);
+  const data::Table table = open_table(path);
   const data::WindowSplit split = data::split_windows(table, {.window = kWindow, .horizon = kHorizon});
   bench::IngestOptions ingest;
   ingest.batch = std::min(kBatch, split.train->size());
@@ -89,6 +106,7 @@ record::Result bench_data(const BenchData& options) {
   result.samples["bytes_per_s"] = {measured.windows_per_s * static_cast<double>(measured.window_bytes)};
   result.samples["copy_bytes_per_s"] = {measured.copies_per_s * static_cast<double>(measured.window_bytes)};
   result.samples["copy_share"] = {measured.copy_share};
+  result.samples["wait_ms"] = measured.waits_ms;
   result.notes.push_back(split.train->description());
   if (options.against_torch) {
     const double theirs = torch_windows_per_s(options, path);

@@ -78,6 +78,8 @@ data::Split open_data(const record::Run& run, const models::Model& model) {
       run.data.windows.arrivals == record::ArrivalProcess::kHawkes ? data::Arrivals::kHawkes : data::Arrivals::kPoisson;
   options.price = run.data.windows.price;
   options.windows = window_options(run, model);
+  const auto progress = make_progress();
+  options.progress = progress.get();
   data::Split split = data::open_source(options);
   if (model.sample.classes > 0 && split.classes > model.sample.classes) {
     throw record::error_at(

@@ -58,17 +58,6 @@ Json answer_of(Process& process, Seconds timeout) {
   return json;
 }
 
-void require_torch(const AgainstOptions& options) {
-  try {
-    Process({options.python, "-c", "import torch, safetensors, numpy"}).finish(Seconds(120));
-  } catch (const EnvironmentError& error) {
-    throw EnvironmentError(
-        fmt::format("--against torch needs PyTorch: {}\n  python3 -m venv torchenv && torchenv/bin/pip install torch "
-                    "safetensors numpy\n  and then: --python torchenv/bin/python",
-                    error.what()));
-  }
-}
-
 class TorchSide {
  public:
   TorchSide(const AgainstOptions& options, const Side& side)
@@ -112,8 +101,19 @@ record::PeerRow row_of(const std::string& name, double ms, const std::vector<dou
 
 }  // namespace
 
+void require_torch(const std::string& python) {
+  try {
+    Process({python, "-c", "import torch, safetensors, numpy"}).finish(Seconds(120));
+  } catch (const EnvironmentError& error) {
+    throw EnvironmentError(
+        fmt::format("--against torch needs PyTorch: {}\n  python3 -m venv torchenv && torchenv/bin/pip install torch "
+                    "safetensors numpy\n  and then: --python torchenv/bin/python",
+                    error.what()));
+  }
+}
+
 Against measure_against_torch(const AgainstOptions& options) {
-  require_torch(options);
+  require_torch(options.python);
   std::vector<std::unique_ptr<TorchSide>> torch;
   for (const Side& side : sides()) {
     if (options.progress != nullptr) options.progress->update("starting " + side.name, 0, 0, "");

@@ -36,6 +36,9 @@ struct Against {
 // PyTorch is not there, saying how to get it.
 Against measure_against_torch(const AgainstOptions& options);
 
+// EnvironmentError when `python` cannot import what the peers of tools/peers need, saying how to get it.
+void require_torch(const std::string& python);
+
 // PyTorch's losses of the first `count` steps from these parameters on these batches (safetensors), eager.
 std::vector<double> torch_losses(const AgainstOptions& options, const std::filesystem::path& parameters,
                                  const std::filesystem::path& batches, std::int64_t count);

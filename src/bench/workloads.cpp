@@ -22,7 +22,7 @@ std::span<const Workload> standard_workloads() {
       Workload{"moe", "gpt with 8 experts, 2 a token, in layers 2, 4 and 6, 8 x 256 tokens",
                "model: {name: moe}\ndata: {source: kjv, batch: 8}\n", 35764608},
       Workload{"xs_transformer", "4 layers with full attention over 1000 instruments, d 256, 1 day",
-               "model: {name: xs_transformer}\ndata: {source: synthetic, batch: 1, rows: 1000000}\n", 3176449},
+               "model: {name: xs_transformer}\ndata: {source: xs_sim, batch: 1, rows: 2000}\n", 3176449},
       Workload{"convnet", "three convolutions over 28 x 28 images, 128 images",
                "model: {name: convnet}\ndata: {source: fashion_mnist, batch: 128, valid: test}\n", 458570},
       Workload{"lstm", "60 steps of 20 features, 2 LSTM layers of 64, 800 windows",
@@ -31,7 +31,8 @@ std::span<const Workload> standard_workloads() {
       Workload{"deeplob", "DeepLOB over 100 rows of a limit order book, 64 windows",
                "model: {name: deeplob}\ndata: {source: lob_sim, batch: 64, rows: 100000, horizon: 10}\n", 143907},
       Workload{"tcn", "6 causal dilated convolutions of 64 channels over 256 steps, 128 windows",
-               "model: {name: tcn}\ndata: {source: synthetic, batch: 128}\n", 69569},
+               "model: {name: tcn}\ndata: {source: series_sim, batch: 128, rows: 100000, horizon: 1, label: return}\n",
+               69569},
   };
   return kWorkloads;
 }

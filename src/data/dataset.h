@@ -53,6 +53,12 @@ class Dataset {
   // Writes sample `index` in [0, size()): bytes_of(field) bytes at the pointer of each field, in the order of fields().
   virtual void read(std::int64_t index, std::span<std::byte* const> fields) const = 0;
 
+  // As read(index), for a caller who reads `next` after it: its memory may be fetched meanwhile.
+  virtual void read_then(std::int64_t index, [[maybe_unused]] std::int64_t next,
+                         std::span<std::byte* const> fields) const {
+    read(index, fields);
+  }
+
   // One line for people: what the samples are and how many.
   virtual std::string description() const = 0;
 

@@ -97,10 +97,17 @@ void Loader::assemble(std::int64_t number) {
   Batch& batch = slot(number);
   batch.position = position_of(number);
   std::vector<std::byte*> at;
-  for (const Batch::Array& array : batch.arrays) at.push_back(array.bytes.get());
+  std::vector<std::int64_t> sample_bytes;
+  for (const Batch::Array& array : batch.arrays) {
+    at.push_back(array.bytes.get());
+    sample_bytes.push_back(array.size / options_.batch);
+  }
+  std::int64_t index = sampler_.index(batch.position);
   for (std::int64_t sample = 0; sample < options_.batch && !stop_.load(std::memory_order_relaxed); ++sample) {
-    dataset_.read(sampler_.index(batch.position + sample), at);
-    for (std::size_t field = 0; field < at.size(); ++field) at[field] += batch.arrays[field].size / options_.batch;
+    const std::int64_t next = sample + 1 < options_.batch ? sampler_.index(batch.position + sample + 1) : index;
+    dataset_.read_then(index, next, at);
+    index = next;
+    for (std::size_t field = 0; field < at.size(); ++field) at[field] += sample_bytes[field];
   }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/progress.h"
 #include "data/dataset.h"
 #include "data/market/windows.h"
 
@@ -28,6 +29,7 @@ struct SourceOptions {
   Arrivals arrivals = Arrivals::kPoisson;  // lob_sim
   std::string price = "mid";               // columnar: the column that labels are made of
   WindowOptions windows = {};              // columnar, lob_sim, series_sim; `valid` above counts, not theirs
+  Progress* progress = nullptr;            // of opening what is long
 };
 
 struct Split {

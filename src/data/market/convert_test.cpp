@@ -39,7 +39,9 @@ TEST_F(Convert, TypesAreInferredOrGiven) {
                 "2024-03-01 09:30:00.5,20000000, 1.25 ,3,x\r\n"
                 "\r\n"
                 "2024-03-01T09:30:01Z,20000001,\"-2.5e-1\",4,y\r\n");
-  run({"a.csv"}, {.types = {"note=skip", "volume=i32"}});
+  const ConvertReport report = run({"a.csv"}, {.types = {"note=skip", "volume=i32"}});
+  ASSERT_EQ(report.notes.size(), 1U);  // of what is inferred, only the id is no feature
+  expect_mentions(report.notes[0], {"'id'", "i64", "--types id=f32"});
   const ColumnarFile file(folder_.path() / "out.hwc");
   const std::vector<Column> expected = {
       {"date", DType::kI64}, {"id", DType::kI64}, {"price, last", DType::kF32}, {"volume", DType::kI32}};

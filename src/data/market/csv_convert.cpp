@@ -86,7 +86,9 @@ std::vector<CsvColumn> read_header(const std::filesystem::path& path) {
   return columns;
 }
 
-void apply_types(std::vector<CsvColumn>& columns, const ConvertOptions& options) {
+// Types that were given, then those of the other columns; what is inferred but no f32 gets a note: windows take their
+// features from f32 columns.
+void apply_types(std::vector<CsvColumn>& columns, const ConvertOptions& options, ConvertReport& report) {
   std::vector<std::string> names;
   for (const CsvColumn& column : columns) names.push_back(column.name);
   std::vector<bool> given(columns.size());
@@ -112,7 +114,14 @@ void apply_types(std::vector<CsvColumn>& columns, const ConvertOptions& options)
   std::array<std::size_t, 4> slots = {};
   for (std::size_t index = 0; index < columns.size(); ++index) {
     CsvColumn& column = columns[index];
-    if (!given[index]) column.kind = infer(options.inputs[0], index);
+    if (!given[index]) {
+      column.kind = infer(options.inputs[0], index);
+      if (column.kind == Kind::kI64 || column.kind == Kind::kF64) {
+        report.notes.push_back(fmt::format(
+            "column '{}' has values over 2^24 and becomes {}, so it is no feature; --types {}=f32 rounds it to one",
+            column.name, name_of(dtype_of(column.kind)), column.name));
+      }
+    }
     if (column.kind == Kind::kSkip) continue;
     const auto type = std::find(kColumnTypes.begin(), kColumnTypes.end(), dtype_of(column.kind)) - kColumnTypes.begin();
     column.slot = slots[static_cast<std::size_t>(type)]++;
@@ -231,7 +240,8 @@ class RowConverter {
 
 ConvertReport convert_csv(const ConvertOptions& options) {
   std::vector<CsvColumn> columns = read_header(options.inputs[0]);
-  apply_types(columns, options);
+  ConvertReport report;
+  apply_types(columns, options, report);
   std::vector<Column> written;
   for (const CsvColumn& column : columns) {
     if (column.kind != Kind::kSkip) written.push_back({column.name, dtype_of(column.kind)});
@@ -239,7 +249,6 @@ ConvertReport convert_csv(const ConvertOptions& options) {
   std::vector<std::string> names;
   for (const std::filesystem::path& input : options.inputs) names.push_back(input.filename().string());
   ColumnarWriter writer(options.output, written, fmt::format("CSV: {}", fmt::join(names, ", ")));
-  ConvertReport report;
   RowConverter converter(columns, options.fill, writer, report);
   for (const std::filesystem::path& input : options.inputs) {
     const std::vector<CsvColumn> header = read_header(input);

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "data/market/series_sim.h"
 #include "data/market/xs_sim.h"
-#include "data/slice.h"
 
 namespace headway::data {
 namespace {
@@ -32,6 +31,8 @@ Split open_columnar(const SourceOptions& options) {
   if (options.directory.empty()) {
     throw UserError("columnar: no file; give data.path, a file that `headway data convert` or `simulate` wrote");
   }
+  // Everything is read once for the statistics anyway: damage is told before a model learns it.
+  ColumnarFile(options.directory).verify(options.progress);
   return split(columnar_table(options.directory, options.price), options);
 }
 
@@ -49,16 +50,16 @@ Split open_series_sim(const SourceOptions& options) {
 Split open_xs_sim(const SourceOptions& options) {
   const Shape& shape = options.windows.input_shape;
   const bool given = shape.rank() == 2;
-  auto days = std::make_shared<const CrossSections>(options.rows, given ? shape[0] : 1000,
-                                                    given ? shape[1] : options.features, options.seed);
+  const std::int64_t instruments = given ? shape[0] : 1000, features = given ? shape[1] : options.features;
   const auto valid = static_cast<std::int64_t>(static_cast<double>(options.rows) * options.valid + 0.5);
   if (options.valid > 0 && (valid < 1 || valid >= options.rows)) {
     throw UserError(fmt::format("xs_sim: valid {} of {} days leaves none for {}", options.valid, options.rows,
                                 valid < 1 ? "validation" : "training"));
   }
+  const std::int64_t train = options.rows - valid;
   Split parts;
-  parts.train = std::make_unique<Slice>(days, 0, options.rows - valid);
-  if (valid > 0) parts.valid = std::make_unique<Slice>(days, options.rows - valid, valid);
+  parts.train = std::make_unique<CrossSections>(0, train, instruments, features, options.seed);
+  if (valid > 0) parts.valid = std::make_unique<CrossSections>(train, valid, instruments, features, options.seed);
   return parts;
 }
 

@@ -17,9 +17,10 @@ Table columnar_table(const std::filesystem::path& path, const std::string& price
   table.rows = layout.rows;
   std::vector<std::string> names;
   for (const Column& column : layout.columns) {
-    table.width += column.dtype == DType::kF32;
+    if (column.dtype == DType::kF32) table.feature_names.push_back(column.name);
     names.push_back(column.name);
   }
+  table.width = static_cast<std::int64_t>(table.feature_names.size());
   if (table.width == 0) throw UserError(fmt::format("{}: no f32 column, so there are no features", path.string()));
   const auto view = file->find(price);
   if (!view) {

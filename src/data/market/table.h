@@ -18,9 +18,10 @@ struct Table {
   const float* features = nullptr;  // [rows, width]
   std::int64_t rows = 0;
   std::int64_t width = 0;
-  std::vector<std::int64_t> segments;  // first row of each day, then `rows`
-  ColumnView price;                    // what labels are made of, one value a row
-  std::shared_ptr<const void> owner;   // of the memory: a mapped file, or arrays; shared by the parts of a split
+  std::vector<std::string> feature_names;  // for messages; empty when they have none
+  std::vector<std::int64_t> segments;      // first row of each day, then `rows`
+  ColumnView price;                        // what labels are made of, one value a row
+  std::shared_ptr<const void> owner;       // of the memory: a mapped file, or arrays; shared by the parts of a split
 };
 
 // The f32 columns of a columnar file as features and `price` as the price. UserError when the file is damaged, has no

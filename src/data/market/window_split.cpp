@@ -2,18 +2,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/error.h"
-#include "base/statistics.h"
-#include "data/market/label.h"
+#include "data/market/labels.h"
 #include "data/market/windows.h"
 
 namespace headway::data {
 namespace {
 
-// Labels that thresholds and scales are taken from, at most: a million fix a third to a thousandth.
-constexpr std::int64_t kMostSampled = 1'000'000;
+// Features are standardised at least so many at once, over as many rows as that takes: long enough for full vectors and
+// few branches, short enough for the first-level cache.
+constexpr std::int64_t kRun = 320;
 
 // Rows before the anchor, itself included, that a window or its label reads.
 std::int64_t past_of(const WindowOptions& options) {
@@ -60,7 +61,7 @@ WindowStatistics::Standard standard_of(const Table& table, std::int64_t begin, s
   }
   WindowStatistics::Standard standard;
   const auto rows = static_cast<double>(end - begin);
-  for (std::int64_t repeat = 0; repeat < WindowStatistics::kRepeat; ++repeat) {
+  for (std::int64_t repeat = 0; repeat < (kRun + table.width - 1) / table.width; ++repeat) {
     for (std::size_t feature = 0; feature < width; ++feature) {
       const double mean = sum[feature] / rows, variance = squares[feature] / rows - mean * mean;
       standard.mean.push_back(static_cast<float>(static_cast<double>(origin[feature]) + mean));
@@ -70,45 +71,11 @@ WindowStatistics::Standard standard_of(const Table& table, std::int64_t begin, s
   return standard;
 }
 
-// Relative changes at evenly spread training anchors.
-std::vector<double> sampled_changes(const Table& table, const WindowOptions& options,
-                                    const std::vector<AnchorRange>& ranges) {
-  std::int64_t total = 0;
-  for (const AnchorRange& range : ranges) total += range.last - range.first + 1;
-  const std::int64_t step = (total + kMostSampled - 1) / kMostSampled;
-  std::vector<double> changes;
-  for (const AnchorRange& range : ranges) {
-    for (std::int64_t row = range.first; row <= range.last; row += step) {
-      changes.push_back(relative_change(table.price, options.label, options.horizon, row));
-      if (!std::isfinite(changes.back())) {
-        throw UserError(fmt::format("{}: the price near row {} is {}; labels need positive prices", table.name, row,
-                                    table.price[row]));
-      }
-    }
-  }
-  return changes;
-}
-
 std::shared_ptr<const WindowStatistics> statistics_of(const Table& table, const WindowOptions& options,
-                                                      const std::vector<AnchorRange>& train) {
+                                                      const std::vector<AnchorRange>& train,
+                                                      const std::vector<AnchorRange>& valid) {
   auto statistics = std::make_shared<WindowStatistics>();
-  std::vector<double> changes = sampled_changes(table, options, train);
-  if (options.label == LabelKind::kReturn) {
-    double sum = 0, squares = 0;
-    for (const double change : changes) {
-      sum += change;
-      squares += change * change;
-    }
-    const double count = static_cast<double>(changes.size()), mean = sum / count;
-    statistics->return_deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-    if (!(statistics->return_deviation > 0)) {
-      throw UserError(
-          fmt::format("{}: the price never changes in the training part: there is nothing to predict", table.name));
-    }
-  } else {
-    for (double& change : changes) change = std::abs(change);
-    statistics->alpha = options.alpha ? *options.alpha : quantile(changes, 1.0 / 3);
-  }
+  fill_labels(table, options, train, valid, *statistics);
   if (options.normalise == Normalise::kTrain) {
     // All rows that training windows read: from the first to the last anchor's.
     statistics->by_day.push_back(standard_of(table, 0, train.back().last + 1));
@@ -119,6 +86,27 @@ std::shared_ptr<const WindowStatistics> statistics_of(const Table& table, const 
     }
   }
   return statistics;
+}
+
+// One NaN would make every standardised feature NaN, and the loss with it.
+void require_finite(const Table& table) {
+  constexpr std::uint32_t kExponent = 0x7F800000;  // all ones: an infinity or a NaN
+  for (std::int64_t row = 0; row < table.rows; ++row) {
+    const float* values = table.features + row * table.width;
+    bool bad = false;
+    for (std::int64_t feature = 0; feature < table.width; ++feature) {
+      bad |= (std::bit_cast<std::uint32_t>(values[feature]) & kExponent) == kExponent;
+    }
+    if (!bad) continue;
+    const float* at = std::find_if(values, values + table.width, [](float value) { return !std::isfinite(value); });
+    const auto feature = static_cast<std::size_t>(at - values);
+    throw UserError(fmt::format(
+        "{}: {} of row {} is {}; features must be finite: `headway data convert --fill` says what to do with gaps",
+        table.name,
+        feature < table.feature_names.size() ? fmt::format("column '{}'", table.feature_names[feature])
+                                             : fmt::format("feature {}", feature),
+        row, *at));
+  }
 }
 
 void require_room(const Table& table, const WindowOptions& options) {
@@ -136,6 +124,7 @@ void require_room(const Table& table, const WindowOptions& options) {
 
 WindowSplit split_windows(const Table& table, const WindowOptions& options) {
   require_room(table, options);
+  require_finite(table);
   if (options.input_shape.rank() > 0 && options.input_shape.elements() != options.window * table.width) {
     throw UserError(fmt::format("{}: windows of {} rows x {} features do not fill the model's input {}", table.name,
                                 options.window, table.width, to_string(options.input_shape)));
@@ -164,7 +153,7 @@ WindowSplit split_windows(const Table& table, const WindowOptions& options) {
                                 table.name, train.empty() ? "training" : "validation", table.rows, cut,
                                 options.purge.value_or(least_purge)));
   }
-  const auto statistics = statistics_of(table, options, train);
+  const auto statistics = statistics_of(table, options, train, valid);
   WindowSplit split;
   split.train = std::make_unique<MarketWindows>(table, options, train, statistics, "training");
   if (!valid.empty()) split.valid = std::make_unique<MarketWindows>(table, options, valid, statistics, "validation");

@@ -4,24 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
-#include "data/market/label.h"
 
 namespace headway::data {
-namespace {
-
-// mean(price[first .. first + count - 1])
-double mean_price(const ColumnView& price, std::int64_t first, std::int64_t count) {
-  double sum = 0;
-  for (std::int64_t row = first; row < first + count; ++row) sum += price[row];
-  return sum / static_cast<double>(count);
-}
-
-}  // namespace
-
 LabelKind label_from_name(std::string_view name) {
   if (name == "direction") return LabelKind::kDirection;
   if (name == "smooth_direction") return LabelKind::kSmoothDirection;
@@ -34,12 +21,6 @@ Normalise normalise_from_name(std::string_view name) {
   if (name == "day") return Normalise::kDay;
   HEADWAY_CHECK(name == "none", std::string(name));
   return Normalise::kNone;
-}
-
-double relative_change(const ColumnView& price, LabelKind label, std::int64_t horizon, std::int64_t row) {
-  if (label == LabelKind::kReturn) return std::log(price[row + horizon] / price[row]);
-  const double before = label == LabelKind::kDirection ? price[row] : mean_price(price, row - horizon + 1, horizon);
-  return (mean_price(price, row + 1, horizon) - before) / before;
 }
 
 MarketWindows::MarketWindows(Table table, const WindowOptions& options, const std::vector<AnchorRange>& ranges,
@@ -74,50 +55,53 @@ std::int64_t MarketWindows::anchor(std::int64_t index) const {
 }
 
 const std::byte* MarketWindows::rows_of(std::int64_t index) const {
-  return reinterpret_cast<const std::byte*>(table_.features + (anchor(index) - options_.window + 1) * table_.width);
+  return reinterpret_cast<const std::byte*>(features_of(anchor(index)));
 }
 
-double MarketWindows::label(std::int64_t row) const {
-  const double change = relative_change(table_.price, options_.label, options_.horizon, row);
-  if (options_.label == LabelKind::kReturn) return change / statistics_->return_deviation;
-  return change > statistics_->alpha ? 2 : change < -statistics_->alpha ? 0 : 1;
-}
-
-// A window is one run of memory. Standardising it on the way costs little more than copying: both wait for memory.
-void MarketWindows::copy_window(std::int64_t first_row, std::int64_t day, float* out) const {
-  const float* in = table_.features + first_row * table_.width;
+// A window is one run of memory, and standardising it on the way costs little more than copying: both wait for memory.
+// A processor prefetches within a page and windows begin anywhere, so the next one is asked for piece by piece while
+// this one is worked on.
+void MarketWindows::copy_window(const float* in, const float* next, std::int64_t day, float* out) const {
+  constexpr std::int64_t kLine = 64 / sizeof(float), kCopiedAtOnce = 512;
   const std::int64_t values = options_.window * table_.width;
+  const auto fetch = [&](std::int64_t begin, std::int64_t count) {
+    for (std::int64_t value = 0; value < count; value += kLine) __builtin_prefetch(next + begin + value);
+  };
   if (options_.normalise == Normalise::kNone) {
-    std::memcpy(out, in, static_cast<std::size_t>(values) * sizeof(float));
+    for (std::int64_t begin = 0; begin < values; begin += kCopiedAtOnce) {
+      const std::int64_t count = std::min(kCopiedAtOnce, values - begin);
+      fetch(begin, count);
+      std::memcpy(out + begin, in + begin, static_cast<std::size_t>(count) * sizeof(float));
+    }
     return;
   }
   const auto& by_day = statistics_->by_day;
   const WindowStatistics::Standard& standard = by_day[by_day.size() == 1 ? 0 : static_cast<std::size_t>(day)];
   const float* mean = standard.mean.data();
   const float* scale = standard.scale.data();
-  const std::int64_t run = WindowStatistics::kRepeat * table_.width;
+  const auto run = static_cast<std::int64_t>(standard.mean.size());
   for (std::int64_t begin = 0; begin < values; begin += run) {
     const std::int64_t count = std::min(run, values - begin);
+    fetch(begin, count);
     for (std::int64_t value = 0; value < count; ++value) {
       out[begin + value] = (in[begin + value] - mean[value]) * scale[value];
     }
   }
 }
 
-void MarketWindows::read(std::int64_t index, std::span<std::byte* const> fields) const {
+void MarketWindows::read_then(std::int64_t index, std::int64_t next, std::span<std::byte* const> fields) const {
   const std::size_t range = range_of(index);
   const std::int64_t last = ranges_[range].first + (index - starts_[range]) * options_.stride;
-  const std::int64_t first = last - options_.window + 1;
-  copy_window(first, ranges_[range].day, reinterpret_cast<float*>(fields[0]));
+  copy_window(features_of(last), features_of(next == index ? last : anchor(next)), ranges_[range].day,
+              reinterpret_cast<float*>(fields[0]));
   if (options_.label != LabelKind::kReturn) {
     const auto target = static_cast<std::int32_t>(label(last));
     std::memcpy(fields[1], &target, sizeof(target));
     return;
   }
-  auto* target = reinterpret_cast<float*>(fields[1]);
-  for (std::int64_t row = options_.every_step ? first : last; row <= last; ++row) {
-    *target++ = static_cast<float>(label(row));
-  }
+  const std::int64_t targets = options_.every_step ? options_.window : 1;
+  std::memcpy(fields[1], statistics_->labels.data() + last - targets + 1,
+              static_cast<std::size_t>(targets) * sizeof(float));
 }
 
 std::string MarketWindows::description() const {
@@ -129,7 +113,7 @@ Baseline MarketWindows::baseline() const {
   std::array<std::int64_t, 3> counts = {};
   double sum = 0, squares = 0;
   for (std::int64_t index = 0; index < size(); ++index) {
-    const double value = label(anchor(index));
+    const auto value = static_cast<double>(label(anchor(index)));
     if (options_.label != LabelKind::kReturn) ++counts[static_cast<std::size_t>(value)];
     sum += value;
     squares += value * value;

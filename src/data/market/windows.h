@@ -48,13 +48,14 @@ struct WindowOptions {
 struct WindowStatistics {
   double alpha = 0;
   double return_deviation = 1;
-  // Per day (one entry: for all), the mean of each feature and 1 / deviation (0 for a constant), repeated kRepeat times
-  // so that the copy loop runs over several rows at once.
-  static constexpr std::int64_t kRepeat = 8;
+  // Per day (one entry: for all), the mean of each feature and 1 / deviation (0 for a constant), repeated so that the
+  // copy loop runs over several rows at once.
   struct Standard {
     std::vector<float> mean, scale;
   };
   std::vector<Standard> by_day;
+  // By row of the table: the class, 0, 1 or 2, or the scaled return; 0 where no window asks.
+  std::vector<float> labels;
 };
 
 // Rows whose windows are of one part: anchors (last rows) first, first + stride ... up to last, all within one day.
@@ -72,7 +73,8 @@ class MarketWindows : public Dataset {
 
   std::int64_t size() const override { return starts_.back(); }
   const std::vector<Field>& fields() const override { return fields_; }
-  void read(std::int64_t index, std::span<std::byte* const> fields) const override;
+  void read(std::int64_t index, std::span<std::byte* const> fields) const override { read_then(index, index, fields); }
+  void read_then(std::int64_t index, std::int64_t next, std::span<std::byte* const> fields) const override;
   std::string description() const override;
   Baseline baseline() const override;
 
@@ -81,11 +83,14 @@ class MarketWindows : public Dataset {
   // Where the features of window `index` are in memory, before they are standardised: one run, row after row.
   const std::byte* rows_of(std::int64_t index) const;
   // The class (0, 1, 2) or the scaled return at a row.
-  double label(std::int64_t row) const;
+  float label(std::int64_t row) const { return statistics_->labels[static_cast<std::size_t>(row)]; }
 
  private:
   std::size_t range_of(std::int64_t index) const;
-  void copy_window(std::int64_t first_row, std::int64_t day, float* out) const;
+  const float* features_of(std::int64_t anchor) const {
+    return table_.features + (anchor - options_.window + 1) * table_.width;
+  }
+  void copy_window(const float* in, const float* next, std::int64_t day, float* out) const;
 
   Table table_;
   WindowOptions options_;
@@ -104,7 +109,7 @@ struct WindowSplit {
 // Splits by time: validation is the last `valid` of the rows, whole days when there are at least two. No window and no
 // label crosses a day, and the last training window ends `purge` rows before the first validation window does: at least
 // the rows that a label and a window span, so that no row serves both. UserError for windows longer than any day, a
-// smaller purge (it would leak), parts without windows, prices that are not positive, or statistics over no rows.
+// smaller purge (it would leak), parts without windows, prices that are not positive, features that are not finite.
 WindowSplit split_windows(const Table& table, const WindowOptions& options);
 
 }  // namespace headway::data

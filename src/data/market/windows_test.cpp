@@ -166,6 +166,58 @@ TEST(MarketWindows, NothingOfTheValidationPartReachesTraining) {
   }
 }
 
+// Long enough for several pieces of prices: labels and windows agree with the definition at the edges of the pieces
+// too.
+TEST(MarketWindows, LabelsOfLongDays) {
+  const Table table = counting_table(1, 200'000, 1, hills);
+  constexpr std::int64_t kHorizon = 7;
+  for (const LabelKind kind : {LabelKind::kDirection, LabelKind::kSmoothDirection, LabelKind::kReturn}) {
+    const auto split = split_windows(table, {.window = 3, .horizon = kHorizon, .label = kind, .alpha = 0.001});
+    const MarketWindows& windows = windows_of(split.train);
+    double scale = 0;
+    for (std::int64_t row = 6; row < 200'000 - kHorizon; row += row % 65'536 < 65'500 && row % 65'536 > 20 ? 97 : 1) {
+      double after = 0, before = 0;
+      for (std::int64_t ahead = 1; ahead <= kHorizon; ++ahead) {
+        after += hills(row + ahead) / kHorizon;
+        before += (kind == LabelKind::kDirection ? hills(row) : hills(row + ahead - kHorizon)) / kHorizon;
+      }
+      const double change = after / before - 1;
+      if (kind != LabelKind::kReturn) {
+        ASSERT_EQ(windows.label(row), change > 0.001 ? 2 : change < -0.001 ? 0 : 1) << row;
+        continue;
+      }
+      const double returned = std::log(hills(row + kHorizon) / hills(row));
+      if (std::abs(returned) < 1e-9) continue;
+      if (scale == 0) scale = static_cast<double>(windows.label(row)) / returned;
+      ASSERT_NEAR(static_cast<double>(windows.label(row)), returned * scale, 1e-5) << row;
+    }
+  }
+}
+
+// A price that stands still at a number that binary fractions round is no move, however small alpha is.
+TEST(MarketWindows, ARoundedPriceThatStandsStillDoesNotMove) {
+  const Table table = counting_table(1, 400, 1, [](std::int64_t row) { return row < 350 ? 100.1 : 100.3; });
+  for (const LabelKind kind : {LabelKind::kDirection, LabelKind::kSmoothDirection}) {
+    const auto split = split_windows(table, {.window = 2, .horizon = 7, .label = kind, .alpha = 0.0});
+    for (std::int64_t row = 10; row < 340; ++row) ASSERT_EQ(windows_of(split.train).label(row), 1) << row;
+    EXPECT_EQ(windows_of(split.train).label(345), 2);
+  }
+}
+
+// What the loader calls gives the same as one sample alone, for windows that end within a piece too.
+TEST(MarketWindows, FetchingTheNextChangesNothing) {
+  const Table table = lob_table({.seed = 8}, 2, 1000);
+  for (const Normalise normalise : {Normalise::kTrain, Normalise::kDay, Normalise::kNone}) {
+    const auto split = split_windows(table, {.window = 37, .horizon = 5, .normalise = normalise});
+    Sample alone(*split.train, 11), then(*split.train, 500);
+    EXPECT_NE(alone, then);
+    std::vector<std::byte*> at;
+    for (auto& field : then.fields) at.push_back(field.data());
+    split.train->read_then(11, split.train->size() - 1, at);
+    EXPECT_EQ(alone, then);
+  }
+}
+
 TEST(MarketWindows, NormaliseByTheDayBefore) {
   const Table table = counting_table(3, 100, 2, hills);
   const auto split = split_windows(table, {.window = 10, .horizon = 5, .normalise = Normalise::kDay});
@@ -207,6 +259,15 @@ TEST(MarketWindows, WhatIsRefused) {
   const Table flat = counting_table(1, 100, 2, [](std::int64_t) { return 3.0; });
   expect_mentions(message_of<UserError>([&] { split_windows(flat, {.window = 4, .label = LabelKind::kReturn}); }),
                   {"the price never changes"});
+  Table gap = counting_table(1, 100, 2, hills);
+  std::vector<float> features(gap.features, gap.features + 200);
+  features[2 * 73 + 1] = std::nanf("");
+  gap.features = features.data();
+  const auto with_gap = [&] { return message_of<UserError>([&] { split_windows(gap, {.window = 4, .valid = 0.3}); }); };
+  expect_mentions(with_gap(), {"feature 1 of row 73", "nan", "--fill"});
+  gap.feature_names = {"bid", "ask"};
+  features[2 * 73 + 1] = -INFINITY;
+  expect_mentions(with_gap(), {"column 'ask' of row 73", "-inf"});
   const Table zero = counting_table(1, 100, 2, [](std::int64_t) { return 0.0; });
   expect_mentions(message_of<UserError>([&] { split_windows(zero, {.window = 4}); }), {"positive prices"});
 }
@@ -232,7 +293,7 @@ TEST(SeriesSim, TheSignalExplainsWhatItSays) {
 }
 
 TEST(CrossSections, TheSignalExplainsWhatItSays) {
-  const CrossSections days(60, 500, 6, 4);
+  const CrossSections days(0, 60, 500, 6, 4);
   double own = 0, both = 0, squares = 0, count = 0;
   for (std::int64_t day = 0; day < days.size(); ++day) {
     const Sample sample(days, day);
@@ -249,6 +310,9 @@ TEST(CrossSections, TheSignalExplainsWhatItSays) {
       ++count;
     }
   }
+  EXPECT_NEAR(*days.baseline().loss, squares / count, 0.01);
+  // The second half of the days is the same whether the first is there or not.
+  EXPECT_EQ(Sample(days, 40), Sample(CrossSections(40, 20, 500, 6, 4), 0));
   EXPECT_NEAR(1 - own / squares, CrossSections::kOwnShare, 0.08);
   EXPECT_NEAR(1 - both / squares, CrossSections::kOwnShare + CrossSections::kMoodShare, 0.08);
 }

@@ -19,8 +19,9 @@ constexpr std::uint64_t kNormalsEach = 8;  // drawn for an instrument: three fea
 
 }  // namespace
 
-CrossSections::CrossSections(std::int64_t days, std::int64_t instruments, std::int64_t features, std::uint64_t seed)
-    : days_(days), instruments_(instruments), features_(features), seed_(seed) {
+CrossSections::CrossSections(std::int64_t first_day, std::int64_t days, std::int64_t instruments, std::int64_t features,
+                             std::uint64_t seed)
+    : first_day_(first_day), days_(days), instruments_(instruments), features_(features), seed_(seed) {
   if (features < kSignalFeatures || instruments < 1 || days < 1) {
     throw UserError(fmt::format("xs_sim: {} days of {} instruments with {} features; at least 1, 1 and {} are needed",
                                 days, instruments, features, kSignalFeatures));
@@ -32,25 +33,53 @@ CrossSections::CrossSections(std::int64_t days, std::int64_t instruments, std::i
   }
 }
 
-void CrossSections::read(std::int64_t index, std::span<std::byte* const> fields) const {
-  const auto day = static_cast<std::uint32_t>(index);
+double CrossSections::mood(std::int64_t day) const {
+  return static_cast<double>(random_normal(seed_, kStream, static_cast<std::uint32_t>(day), 0));
+}
+
+CrossSections::Instrument CrossSections::instrument(std::int64_t day, double mood, std::int64_t number) const {
+  const std::uint64_t first = (static_cast<std::uint64_t>(number) + 1) * kNormalsEach;
   const auto normal = [&](std::uint64_t element) {
-    return static_cast<double>(random_normal(seed_, kStream, day, element));
+    return static_cast<double>(random_normal(seed_, kStream, static_cast<std::uint32_t>(day), element));
   };
+  const double x0 = normal(first), own = normal(first + 1), x2 = normal(first + 2);
+  return {.x0 = x0,
+          .x1 = 0.6 * mood + 0.8 * own,
+          .x2 = x2,
+          .target = (x0 + mood * x2) / 2 + std::sqrt(0.5) * normal(first + 3)};
+}
+
+void CrossSections::read(std::int64_t index, std::span<std::byte* const> fields) const {
+  const std::int64_t day = first_day_ + index;
   auto* input = reinterpret_cast<float*>(fields[0]);
   auto* target = reinterpret_cast<float*>(fields[1]);
-  const double mood = normal(0);
-  for (std::int64_t instrument = 0; instrument < instruments_; ++instrument) {
-    const std::uint64_t first = (static_cast<std::uint64_t>(instrument) + 1) * kNormalsEach;
-    float* x = input + instrument * features_;
-    const std::size_t offset = random_bits(seed_, kOffsetStream, day, first) % kTableSize;
+  const double mood_of_day = mood(day);
+  for (std::int64_t number = 0; number < instruments_; ++number) {
+    float* x = input + number * features_;
+    const std::size_t offset = random_bits(seed_, kOffsetStream, static_cast<std::uint32_t>(day),
+                                           (static_cast<std::uint64_t>(number) + 1) * kNormalsEach) %
+                               kTableSize;
     std::memcpy(x, table_.data() + offset, static_cast<std::size_t>(features_) * sizeof(float));
-    const double x0 = normal(first), own = normal(first + 1), x2 = normal(first + 2);
-    x[0] = static_cast<float>(x0);
-    x[1] = static_cast<float>(0.6 * mood + 0.8 * own);
-    x[2] = static_cast<float>(x2);
-    target[instrument] = static_cast<float>((x0 + mood * x2) / 2 + std::sqrt(0.5) * normal(first + 3));
+    const Instrument made = instrument(day, mood_of_day, number);
+    x[0] = static_cast<float>(made.x0);
+    x[1] = static_cast<float>(made.x1);
+    x[2] = static_cast<float>(made.x2);
+    target[number] = static_cast<float>(made.target);
   }
+}
+
+Baseline CrossSections::baseline() const {
+  double sum = 0, squares = 0;
+  for (std::int64_t day = first_day_; day < first_day_ + days_; ++day) {
+    const double mood_of_day = mood(day);
+    for (std::int64_t number = 0; number < instruments_; ++number) {
+      const double target = instrument(day, mood_of_day, number).target;
+      sum += target;
+      squares += target * target;
+    }
+  }
+  const auto count = static_cast<double>(days_ * instruments_);
+  return {.loss = squares / count - (sum / count) * (sum / count)};
 }
 
 std::string CrossSections::description() const {

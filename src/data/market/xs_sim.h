@@ -9,8 +9,9 @@
 
 namespace headway::data {
 
-// Sample d is a day: input f32 [instruments, features], target f32 [instruments, 1]. All features are standard normal.
-// Feature 1 of every instrument shares the day's mood g, x1 = 0.6 g + 0.8 own, and the next return of an instrument is
+// Sample d is day first_day + d: input f32 [instruments, features], target f32 [instruments, 1]. All features are
+// standard normal. Feature 1 of every instrument shares the day's mood g, x1 = 0.6 g + 0.8 own, and the next return of
+// an instrument is
 //
 //   y = (x0 + g x2) / 2 + sqrt(0.5) noise
 //
@@ -23,14 +24,23 @@ class CrossSections : public Dataset {
   static constexpr double kMoodShare = 0.25;  // from all instruments' features
 
   // UserError for fewer than three features, no instruments or no days.
-  CrossSections(std::int64_t days, std::int64_t instruments, std::int64_t features, std::uint64_t seed);
+  CrossSections(std::int64_t first_day, std::int64_t days, std::int64_t instruments, std::int64_t features,
+                std::uint64_t seed);
 
   std::int64_t size() const override { return days_; }
   const std::vector<Field>& fields() const override { return fields_; }
   void read(std::int64_t index, std::span<std::byte* const> fields) const override;
   std::string description() const override;
+  Baseline baseline() const override;
 
  private:
+  struct Instrument {
+    double x0 = 0, x1 = 0, x2 = 0, target = 0;
+  };
+  double mood(std::int64_t day) const;
+  Instrument instrument(std::int64_t day, double mood, std::int64_t number) const;
+
+  std::int64_t first_day_;
   std::int64_t days_;
   std::int64_t instruments_;
   std::int64_t features_;
