@@ -18,6 +18,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -49,6 +50,15 @@ void ProbePlan::add_row_ops() {
     add_op(layernorm_op(), LayerNormAttributes{1e-5, Activation::kNone, true}.to_attributes(), {x, row, row, x});
     add_op(layernorm_grad_op(), LayerNormGradAttributes{Activation::kNone, true}.to_attributes(),
            {x, x, statistic, statistic, row, row, x});
+    for (const bool residual : {false, true}) {
+      std::vector<TensorType> forward = {x, row}, backward = {x, x, statistic, row};
+      if (residual) {
+        forward.push_back(x);
+        backward.push_back(x);
+      }
+      add_op(rmsnorm_op(), RmsNormAttributes{1e-5, residual}.to_attributes(), std::move(forward));
+      add_op(rmsnorm_grad_op(), RmsNormGradAttributes{residual}.to_attributes(), std::move(backward));
+    }
     add_batchnorms(rows);
     add_op(softmax_op(), {}, {x});
     add_op(softmax_grad_op(), {}, {x, x});

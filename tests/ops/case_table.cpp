@@ -18,6 +18,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -64,6 +65,8 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::moe_weight_grad_op, moe_weight_grad_cases},
       CaseRow{graph::layernorm_op, layernorm_cases},
       CaseRow{graph::layernorm_grad_op, layernorm_grad_cases},
+      CaseRow{graph::rmsnorm_op, rmsnorm_cases},
+      CaseRow{graph::rmsnorm_grad_op, rmsnorm_grad_cases},
       CaseRow{graph::linear_op, linear_cases},
       CaseRow{graph::matmul_op, matmul_cases},
       CaseRow{graph::cross_entropy_op, cross_entropy_cases},

@@ -43,6 +43,8 @@ void slice_grad_cases(CaseMaker& maker);
 // cases_rows.cpp
 void layernorm_cases(CaseMaker& maker);
 void layernorm_grad_cases(CaseMaker& maker);
+void rmsnorm_cases(CaseMaker& maker);
+void rmsnorm_grad_cases(CaseMaker& maker);
 void softmax_cases(CaseMaker& maker);
 void softmax_grad_cases(CaseMaker& maker);
 void embedding_cases(CaseMaker& maker);

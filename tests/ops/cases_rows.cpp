@@ -1,5 +1,6 @@
 #include "graph/ops/embedding.h"
 #include "graph/ops/layernorm.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/cases.h"
@@ -68,6 +69,34 @@ void layernorm_grad_cases(CaseMaker& maker) {
         if (extra) operands.push_back(maker.floats(at.shape));
         maker.add(attributes, operands).large = at.large;
       }
+    }
+  }
+}
+
+void rmsnorm_cases(CaseMaker& maker) {
+  for (const bool residual : {false, true}) {
+    const graph::Attributes attributes = graph::RmsNormAttributes{1e-5, residual}.to_attributes();
+    for (const RowShape& at : row_shapes(maker.random())) {
+      std::vector<Operand> operands = {maker.floats(at.shape), maker.floats(last_axis(at.shape))};
+      if (residual) operands.push_back(maker.floats(at.shape));
+      maker.add(attributes, operands).large = at.large;
+    }
+  }
+  // So small that eps decides.
+  maker.add(graph::RmsNormAttributes{1e-3, false}.to_attributes(),
+            {maker.floats({4, 48}, -0.01, 0.01), maker.floats({48})});
+}
+
+void rmsnorm_grad_cases(CaseMaker& maker) {
+  for (const bool extra : {false, true}) {
+    const graph::Attributes attributes = graph::RmsNormGradAttributes{extra}.to_attributes();
+    for (const RowShape& at : row_shapes(maker.random())) {
+      const Operand x = maker.floats(at.shape), gamma = maker.floats(last_axis(at.shape));
+      const std::vector<Operand> saved =
+          maker.run(graph::rmsnorm_op(), graph::RmsNormAttributes{}.to_attributes(), {x, gamma});
+      std::vector<Operand> operands = {maker.floats(at.shape), x, saved[1], gamma};
+      if (extra) operands.push_back(maker.floats(at.shape));
+      maker.add(attributes, operands).large = at.large;
     }
   }
 }

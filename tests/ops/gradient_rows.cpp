@@ -17,6 +17,7 @@
 #include "graph/ops/moe.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -177,6 +178,12 @@ ValueId build_layernorm(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::layernorm(maker.graph(), x, gamma, beta, variant == 0 ? 0.1 : 1e-5));
 }
 
+ValueId build_rmsnorm(GraphMaker& maker, int variant) {
+  const Shape shape = any_shape(maker, variant);
+  const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape, 0.3));
+  return maker.loss_of(graph::rmsnorm(maker.graph(), x, maker.parameter({shape[-1]}), variant % 2 == 0 ? 0.1 : 1e-3));
+}
+
 ValueId build_softmax(GraphMaker& maker, int variant) {
   return maker.loss_of(graph::softmax(maker.graph(), maker.parameter(any_shape(maker, variant))));
 }
@@ -299,6 +306,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::max_pool2d_op, 6, build_max_pool2d},
       GradientRow{graph::avg_pool2d_op, 6, build_avg_pool2d},
       GradientRow{graph::layernorm_op, 6, build_layernorm},
+      GradientRow{graph::rmsnorm_op, 6, build_rmsnorm},
       GradientRow{graph::batchnorm_op, 6, build_batchnorm},
       GradientRow{graph::softmax_op, 5, build_softmax},
       GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},

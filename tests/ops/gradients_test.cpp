@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kNotDifferentiable[] = {
     "activation_grad",
     "layernorm_grad",
+    "rmsnorm_grad",
     "slice_grad",
     "batchnorm_grad",
     "softmax_grad",

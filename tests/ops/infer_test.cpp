@@ -23,6 +23,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -148,6 +149,8 @@ std::vector<Impossible> rows() {
   const graph::Attributes norm = graph::LayerNormAttributes{}.to_attributes();
   const auto residual = graph::LayerNormAttributes{1e-5, graph::Activation::kNone, true}.to_attributes();
   const graph::Attributes norm_grad = graph::LayerNormGradAttributes{}.to_attributes();
+  const graph::Attributes rms = graph::RmsNormAttributes{}.to_attributes();
+  const graph::Attributes rms_grad = graph::RmsNormGradAttributes{}.to_attributes();
   const TensorType x = f32({3, 5}), w = f32({5}), row = f32({3});
   return {
       {&graph::layernorm_op(), norm, {x, f32({4}), w}, {0, 1}},
@@ -157,6 +160,12 @@ std::vector<Impossible> rows() {
       {&graph::layernorm_grad_op(), norm_grad, {f32({3, 4}), x, row, row, w, w}, {0, 1}},
       {&graph::layernorm_grad_op(), norm_grad, {x, x, f32({4}), row, w, w}, {1, 2}},
       {&graph::layernorm_grad_op(), norm_grad, {x, x, row, row, f32({4}), w}, {1, 4}},
+      {&graph::rmsnorm_op(), rms, {x, f32({4})}, {0, 1}},
+      {&graph::rmsnorm_op(), rms, {f32({}), w}, {0, 1}},
+      {&graph::rmsnorm_op(), graph::RmsNormAttributes{1e-5, true}.to_attributes(), {x, w, f32({5, 3})}, {0, 2}},
+      {&graph::rmsnorm_grad_op(), rms_grad, {f32({3, 4}), x, row, w}, {0, 1}},
+      {&graph::rmsnorm_grad_op(), rms_grad, {x, x, f32({4}), w}, {1, 2}},
+      {&graph::rmsnorm_grad_op(), rms_grad, {x, x, row, f32({4})}, {1, 3}},
       {&graph::softmax_op(), {}, {f32({})}, {0}},
       {&graph::softmax_grad_op(), {}, {x, f32({3, 4})}, {0, 1}},
       {&graph::embedding_op(), {}, {f32({5}), i32({2, 3})}, {0, 1}},

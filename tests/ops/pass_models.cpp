@@ -16,6 +16,7 @@
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/shape_ops.h"
 
 namespace headway::ops_test {
@@ -139,6 +140,18 @@ ValueId build_batchnorms(GraphMaker& maker) {
   return maker.loss_of(x);
 }
 
+// Two pre-norm blocks with RMSNorm; the first sum has a reader beside its norm.
+ValueId build_rmsnorms(GraphMaker& maker) {
+  graph::Graph& graph = maker.graph();
+  const auto rms = [&](ValueId x) { return graph::rmsnorm(graph, x, maker.parameter({6}, 0.5, 2)); };
+  ValueId x = linear(maker, maker.input({7, 5}), 6);
+  for (int block = 0; block < 2; ++block) {
+    const ValueId hidden = graph::activation(graph, linear(maker, rms(x), 8), Activation::kSilu);
+    x = graph::add(graph, x, linear(maker, hidden, 6));
+  }
+  return maker.loss_of(linear(maker, rms(x), 3));
+}
+
 graph::OptimizerSpec spec(graph::OptimizerSpec::Kind kind, double momentum, double clip, std::int64_t accumulate) {
   graph::OptimizerSpec made;
   made.kind = kind;
@@ -158,6 +171,7 @@ std::span<const PassModel> pass_models() {
       PassModel{"transformer", build_transformer, spec(Kind::kAdamW, 0, 0.1, 2)},
       PassModel{"convnet", build_convnet, spec(Kind::kSgd, 0.9, 0, 1)},
       PassModel{"batchnorms", build_batchnorms, spec(Kind::kAdamW, 0, 0, 2)},
+      PassModel{"rmsnorms", build_rmsnorms, spec(Kind::kAdamW, 0, 0, 1)},
       PassModel{"traps", build_traps, spec(Kind::kSgd, 0, 0.5, 3)},
   };
   return kModels;

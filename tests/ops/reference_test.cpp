@@ -18,6 +18,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/rmsnorm.h"
 #include "tests/ops/op_case.h"
 
 namespace headway::ops_test {
@@ -142,6 +143,14 @@ TEST(Reference, LayerNorm) {
   expect_near(out[0], {-std::sqrt(1.5), 5, 2 * std::sqrt(1.5) + 1});
   expect_near(out[1], {2});
   expect_near(out[2], {std::sqrt(1.5)});
+}
+
+TEST(Reference, RmsNorm) {
+  // Mean square (1 + 4 + 4) / 3 = 3, and 1 of eps.
+  const auto out = run(graph::rmsnorm_op(), graph::RmsNormAttributes{1, false}.to_attributes(),
+                       {{{1, 3}, {1, -2, 2}}, {{3}, {1, 1, 3}}});
+  expect_near(out[0], {0.5, -1, 3});
+  expect_near(out[1], {0.5});
 }
 
 TEST(Reference, AttentionWithEqualScoresIsTheMeanOfWhatIsSeen) {

@@ -20,6 +20,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -57,6 +58,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::activation_grad_op, DType::kF32, kSum},  // bias_grad sums rows
       ToleranceRow{graph::layernorm_op, DType::kF32, kSum},
       ToleranceRow{graph::layernorm_grad_op, DType::kF32, {1e-5, 1e-4}},
+      ToleranceRow{graph::rmsnorm_op, DType::kF32, kSum},
+      ToleranceRow{graph::rmsnorm_grad_op, DType::kF32, {1e-5, 1e-4}},
       ToleranceRow{graph::batchnorm_op, DType::kF32, kSum},
       ToleranceRow{graph::batchnorm_grad_op, DType::kF32, {1e-5, 1e-4}},
       ToleranceRow{graph::softmax_op, DType::kF32, {1e-5, 1e-7}},

@@ -172,6 +172,8 @@ constexpr std::array kTolerances = {
     ToleranceRow{"activation_grad", {3e-7, 1e-6}},  //
     ToleranceRow{"layernorm", {1e-6, 1e-6}},        //
     ToleranceRow{"layernorm_grad", {1e-6, 2e-6}},   //
+    ToleranceRow{"rmsnorm", {1e-6, 1e-6}},          //
+    ToleranceRow{"rmsnorm_grad", {1e-6, 2e-6}},     //
     ToleranceRow{"batchnorm", {1e-6, 1e-6}},        //
     ToleranceRow{"batchnorm_grad", {1e-6, 2e-6}},   //
     ToleranceRow{"softmax", {1e-6, 1e-9}},          //

@@ -22,6 +22,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -48,6 +49,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{batchnorm_grad_op, DType::kF32, prepare_batchnorm_grad},
       KernelRow{layernorm_op, DType::kF32, prepare_layernorm},
       KernelRow{layernorm_grad_op, DType::kF32, prepare_layernorm_grad},
+      KernelRow{rmsnorm_op, DType::kF32, prepare_rmsnorm},
+      KernelRow{rmsnorm_grad_op, DType::kF32, prepare_rmsnorm_grad},
       KernelRow{softmax_op, DType::kF32, prepare_softmax},
       KernelRow{softmax_grad_op, DType::kF32, prepare_softmax_grad},
       KernelRow{cross_entropy_op, DType::kF32, prepare_cross_entropy},

@@ -28,6 +28,9 @@ std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request)
 // layernorm.cpp
 std::unique_ptr<CpuKernel> prepare_layernorm(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_layernorm_grad(const KernelRequest& request);
+// rmsnorm.cpp
+std::unique_ptr<CpuKernel> prepare_rmsnorm(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_rmsnorm_grad(const KernelRequest& request);
 // batchnorm.cpp
 std::unique_ptr<CpuKernel> prepare_batchnorm(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_batchnorm_grad(const KernelRequest& request);

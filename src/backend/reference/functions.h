@@ -79,6 +79,9 @@ void max_pool2d_grad(const Call& call);
 // recurrent.cpp
 void recurrent(const Call& call);
 void recurrent_grad(const Call& call);
+// rmsnorm.cpp
+void rmsnorm(const Call& call);
+void rmsnorm_grad(const Call& call);
 // rotary.cpp
 void rotary(const Call& call);
 // shape_ops.cpp

@@ -19,6 +19,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -61,6 +62,8 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::moe_weight_grad_op, moe_weight_grad},
       ReferenceRow{graph::layernorm_op, layernorm},
       ReferenceRow{graph::layernorm_grad_op, layernorm_grad},
+      ReferenceRow{graph::rmsnorm_op, rmsnorm},
+      ReferenceRow{graph::rmsnorm_grad_op, rmsnorm_grad},
       ReferenceRow{graph::linear_op, linear},
       ReferenceRow{graph::matmul_op, matmul},
       ReferenceRow{graph::cross_entropy_op, cross_entropy},

@@ -20,6 +20,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
@@ -41,6 +42,8 @@ std::span<const Op* const> all_ops() {
       &activation_grad_op(),
       &layernorm_op(),
       &layernorm_grad_op(),
+      &rmsnorm_op(),
+      &rmsnorm_grad_op(),
       &batchnorm_op(),
       &batchnorm_grad_op(),
       &softmax_op(),

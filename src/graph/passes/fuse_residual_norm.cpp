@@ -1,21 +1,38 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/layernorm.h"
+#include "graph/ops/rmsnorm.h"
 #include "graph/passes/fusion.h"
 #include "graph/passes/rewriter.h"
 
 namespace headway::graph {
 namespace {
 
+// Marks a norm as one that adds a residual (`flag` of its attributes), unless it does already.
+template <class NormAttributes>
+bool mark(Node& node, bool NormAttributes::*flag) {
+  NormAttributes attributes = NormAttributes::from(node.attributes);
+  if (attributes.*flag) return false;
+  attributes.*flag = true;
+  node.attributes = attributes.to_attributes();
+  return true;
+}
+
+bool take_residual(Node& node) {
+  if (node.op == &layernorm_op()) return mark(node, &LayerNormAttributes::residual);
+  return node.op == &rmsnorm_op() && mark(node, &RmsNormAttributes::residual);
+}
+
+bool take_extra(Node& node) {
+  if (node.op == &layernorm_grad_op()) return mark(node, &LayerNormGradAttributes::extra);
+  return mark(node, &RmsNormGradAttributes::extra);
+}
+
 bool fuse_forward(Graph& types, Rewriter& graph, std::size_t sum) {
   const Node& add = graph.node(sum);
   if (types.value(add.inputs[0]).type != types.value(add.inputs[1]).type) return false;  // a broadcast
   for (const std::size_t reader : graph.readers(add.outputs[0])) {
     Node& norm = graph.node(reader);
-    if (norm.op != &layernorm_op() || norm.inputs[0] != add.outputs[0]) continue;
-    LayerNormAttributes attributes = LayerNormAttributes::from(norm.attributes);
-    if (attributes.residual) continue;
-    attributes.residual = true;
-    norm.attributes = attributes.to_attributes();
+    if (norm.inputs[0] != add.outputs[0] || !take_residual(norm)) continue;
     graph.set_input(reader, 0, add.inputs[0]);
     graph.add_input(reader, add.inputs[1]);
     norm.outputs.push_back(add.outputs[0]);
@@ -27,14 +44,12 @@ bool fuse_forward(Graph& types, Rewriter& graph, std::size_t sum) {
 
 bool fuse_backward(Graph& types, Rewriter& graph, std::size_t index) {
   Node& norm = graph.node(index);
-  LayerNormGradAttributes attributes = LayerNormGradAttributes::from(norm.attributes);
   const std::size_t sum = graph.only_reader(norm.outputs[0], add_op());
-  if (attributes.extra || sum == graph.size()) return false;
+  if (sum == graph.size()) return false;
   const Node& add = graph.node(sum);
   const ValueId other = add.inputs[0] == norm.outputs[0] ? add.inputs[1] : add.inputs[0];
   if (other == norm.outputs[0] || types.value(other).type != types.value(norm.outputs[0]).type) return false;
-  attributes.extra = true;
-  norm.attributes = attributes.to_attributes();
+  if (!take_extra(norm)) return false;
   graph.add_input(index, other);
   norm.outputs[0] = add.outputs[0];
   graph.remove(sum);
@@ -52,7 +67,9 @@ std::int64_t fuse_residual_norm(Graph& graph) {
   }
   for (std::size_t index = 0; index < rewriter.size(); ++index) {
     if (!rewriter.alive(index)) continue;
-    if (rewriter.node(index).op == &layernorm_grad_op()) count += fuse_backward(graph, rewriter, index) ? 1 : 0;
+    const Op* op = rewriter.node(index).op;
+    if (op != &layernorm_grad_op() && op != &rmsnorm_grad_op()) continue;
+    count += fuse_backward(graph, rewriter, index) ? 1 : 0;
   }
   return rewriter.finish(count);
 }

@@ -25,7 +25,7 @@ std::span<const Pass> all_passes() {
       Pass{"fuse_activation_conv_grad", "the gradients of conv2d with that of the activation after it",
            fuse_activation_conv_grad},
       Pass{"fuse_bias_grad", "the gradient of an activation with the sum for the bias", fuse_bias_grad},
-      Pass{"fuse_residual_norm", "residual addition with the LayerNorm after it, forward and backward",
+      Pass{"fuse_residual_norm", "residual addition with the LayerNorm or RMSNorm after it, forward and backward",
            fuse_residual_norm},
       Pass{"fuse_cross_entropy", "cross-entropy with its gradient", fuse_cross_entropy},
       Pass{"fuse_optimizer", "the update of all parameters as one op", fuse_optimizer},

@@ -10,6 +10,7 @@
 #include "graph/ops/activation.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/rmsnorm.h"
 
 namespace headway::graph {
 namespace {
@@ -31,8 +32,20 @@ std::string block_of(const std::string& name) {
 bool keeps_pre(const Node& node) {
   return node.op == &linear_op() && LinearAttributes::from(node.attributes).keep_pre;
 }
+// A norm whose last output is the sum that it normalises.
 bool is_residual_norm(const Node& node) {
-  return node.op == &layernorm_op() && LayerNormAttributes::from(node.attributes).residual;
+  if (node.op == &layernorm_op()) return LayerNormAttributes::from(node.attributes).residual;
+  return node.op == &rmsnorm_op() && RmsNormAttributes::from(node.attributes).residual;
+}
+
+// The same norm of a sum that is given.
+Attributes without_residual(const Node& node) {
+  if (node.op == &rmsnorm_op()) {
+    return RmsNormAttributes{RmsNormAttributes::from(node.attributes).eps, false}.to_attributes();
+  }
+  LayerNormAttributes attributes = LayerNormAttributes::from(node.attributes);
+  attributes.residual = false;
+  return attributes.to_attributes();
 }
 
 class Recomputation {
@@ -101,7 +114,7 @@ class Recomputation {
 
   void decide_selective(const Node& node) {
     if (keeps_pre(node) && saved(node.outputs[1])) return drop_if_saved(node.outputs[0]);
-    if (is_residual_norm(node) && saved(node.outputs[3])) return drop_if_saved(node.outputs[0]);
+    if (is_residual_norm(node) && saved(node.outputs.back())) return drop_if_saved(node.outputs[0]);
     if (graph_.cost(node).flops.value > 0) return;
     if (!std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return available(input); })) return;
     // Small outputs (means, deviations) are not worth a second run of their own.
@@ -165,13 +178,12 @@ class Recomputation {
       node.attributes = ActivationAttributes{LinearAttributes::from(original.attributes).activation}.to_attributes();
       node.inputs = {original.outputs[1]};
       node.outputs = {copy_of(wanted)};
-    } else if (is_residual_norm(original) && wanted == original.outputs[0] && kept(original.outputs[3])) {
-      LayerNormAttributes attributes = LayerNormAttributes::from(original.attributes);
-      attributes.residual = false;
-      node.attributes = attributes.to_attributes();
-      node.inputs = {original.outputs[3], original.inputs[1], original.inputs[2]};
+    } else if (is_residual_norm(original) && wanted == original.outputs[0] && kept(original.outputs.back())) {
+      node.attributes = without_residual(original);
+      node.inputs.pop_back();
+      node.inputs[0] = original.outputs.back();
       node.outputs = {copy_of(wanted)};
-      for (const Index small : {Index{1}, Index{2}}) {
+      for (Index small = 1; small + 1 < original.outputs.size(); ++small) {
         const Value& value = graph_.value(original.outputs[small]);
         node.outputs.push_back(graph_.new_value(value.name, value.type));
       }
