@@ -22,6 +22,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 
 namespace headway::bench {
 namespace {
@@ -118,6 +119,8 @@ void ProbePlan::add_flat_ops() {
   for (const std::int64_t elements : kElements) {
     const TensorType x = f32({scaled(elements)});
     add_op(cast_op(), CastAttributes{DType::kBF16}.to_attributes(), {x});
+    add_op(swiglu_op(), {}, {x, x});
+    add_op(swiglu_grad_op(), {}, {x, x, x});
     add_op(graph::add_op(), {}, {x, x});
     add_op(mul_op(), {}, {x, x});
     add_op(scale_op(), ScaleAttributes{0.5}.to_attributes(), {x});

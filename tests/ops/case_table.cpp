@@ -22,6 +22,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 #include "tests/ops/cases.h"
 
 namespace headway::ops_test {
@@ -30,6 +31,8 @@ std::span<const CaseRow> case_table() {
   static constexpr std::array kRows = {
       CaseRow{graph::activation_op, activation_cases},
       CaseRow{graph::activation_grad_op, activation_grad_cases},
+      CaseRow{graph::swiglu_op, swiglu_cases},
+      CaseRow{graph::swiglu_grad_op, swiglu_grad_cases},
       CaseRow{graph::add_op, add_cases},
       CaseRow{graph::mul_op, mul_cases},
       CaseRow{graph::scale_op, scale_cases},

@@ -8,6 +8,8 @@ namespace headway::ops_test {
 // cases_pointwise.cpp
 void activation_cases(CaseMaker& maker);
 void activation_grad_cases(CaseMaker& maker);
+void swiglu_cases(CaseMaker& maker);
+void swiglu_grad_cases(CaseMaker& maker);
 void add_cases(CaseMaker& maker);
 void mul_cases(CaseMaker& maker);
 void scale_cases(CaseMaker& maker);

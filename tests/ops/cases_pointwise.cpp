@@ -54,6 +54,21 @@ void activation_grad_cases(CaseMaker& maker) {
   }
 }
 
+void swiglu_cases(CaseMaker& maker) {
+  for (const Shape& shape : shapes_of(maker.random())) maker.add({}, {maker.floats(shape, -6, 6), maker.floats(shape)});
+  maker.add({}, {maker.given({5}, {-1e4, -90, 0, 90, 1e4}), maker.floats({5})});
+  maker.add({}, {maker.floats(kLarge, -6, 6), maker.floats(kLarge)}).large = true;
+}
+
+void swiglu_grad_cases(CaseMaker& maker) {
+  const auto grad = [&](const Shape& shape) -> OpCase& {
+    return maker.add({}, {maker.floats(shape), maker.floats(shape, -6, 6), maker.floats(shape)});
+  };
+  for (const Shape& shape : shapes_of(maker.random())) grad(shape);
+  maker.add({}, {maker.floats({5}), maker.given({5}, {-1e4, -90, 0, 90, 1e4}), maker.floats({5})});
+  grad(kLarge).large = true;
+}
+
 namespace {
 
 void binary_cases(CaseMaker& maker) {

@@ -21,6 +21,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 #include "tests/ops/gradient_check.h"
 
 namespace headway::ops_test {
@@ -108,6 +109,12 @@ ValueId build_activation(GraphMaker& maker, int variant) {
   const Shape shape = any_shape(maker, variant / kKinds);
   const ValueId x = maker.parameter_of(shape, maker.random().distinct(shape));
   return maker.loss_of(graph::activation(maker.graph(), x, kind));
+}
+
+ValueId build_swiglu(GraphMaker& maker, int variant) {
+  const Shape shape = any_shape(maker, variant);
+  const ValueId gate = maker.parameter(shape), up = maker.parameter(shape);
+  return maker.loss_of(graph::swiglu(maker.graph(), gate, up));
 }
 
 ValueId build_linear(GraphMaker& maker, int variant) {
@@ -300,6 +307,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::concat_op, 6, build_concat},
       GradientRow{graph::slice_op, 6, build_slice},
       GradientRow{graph::activation_op, 21, build_activation},
+      GradientRow{graph::swiglu_op, 4, build_swiglu},
       GradientRow{graph::linear_op, 6, build_linear},
       GradientRow{graph::matmul_op, 12, build_matmul},
       GradientRow{graph::conv2d_op, 8, build_conv2d},

@@ -21,6 +21,7 @@ namespace {
 // Ops without a gradient, on purpose: gradients of others, updates, counts, and what only gradients use.
 constexpr std::string_view kNotDifferentiable[] = {
     "activation_grad",
+    "swiglu_grad",
     "layernorm_grad",
     "rmsnorm_grad",
     "slice_grad",

@@ -27,6 +27,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 #include "tests/ops/op_case.h"
 
 namespace headway::ops_test {
@@ -271,6 +272,8 @@ std::vector<Impossible> elements() {
       {&graph::activation_op(), falling, {f32({2})}, {0}},
       {&graph::activation_grad_op(), relu_grad, {f32({3, 5}), f32({3, 4})}, {0, 1}},
       {&graph::activation_grad_op(), bias_grad, {f32({}), f32({})}, {0, 1}},
+      {&graph::swiglu_op(), {}, {f32({3, 5}), f32({5})}, {0, 1}},
+      {&graph::swiglu_grad_op(), {}, {f32({3, 5}), f32({3, 5}), f32({3, 4})}, {0, 2}},
       {&graph::add_op(), {}, {f32({3, 5}), f32({3})}, {0, 1}},
       {&graph::add_op(), {}, {f32({5}), f32({3, 5})}, {0, 1}},
       {&graph::mul_op(), {}, {f32({3, 5}), f32({4})}, {0, 1}},

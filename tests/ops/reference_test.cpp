@@ -19,6 +19,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/rmsnorm.h"
+#include "graph/ops/swiglu.h"
 #include "tests/ops/op_case.h"
 
 namespace headway::ops_test {
@@ -106,6 +107,15 @@ TEST(Reference, Activations) {
   EXPECT_NEAR(at(graph::Activation::kTanh, 1), 0.7615941559557649, 1e-15);
   EXPECT_NEAR(at(graph::Activation::kSigmoid, 1), 0.7310585786300049, 1e-15);
   EXPECT_NEAR(at(graph::Activation::kSilu, -1), -0.2689414213699951, 1e-15);
+}
+
+TEST(Reference, Swiglu) {
+  // sigmoid(1) is 0.7310585786300049 = s; the derivative of silu at 1 is s + s (1 - s).
+  const double s = 0.7310585786300049;
+  expect_near(run(graph::swiglu_op(), {}, {{{1}, {1}}, {{1}, {3}}})[0], {3 * s});
+  const auto grad = run(graph::swiglu_grad_op(), {}, {{{1}, {2}}, {{1}, {1}}, {{1}, {3}}});
+  expect_near(grad[0], {6 * (s + s * (1 - s))});
+  expect_near(grad[1], {2 * s});
 }
 
 TEST(Reference, ConcatAndSlice) {

@@ -24,6 +24,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 
 namespace headway::ops_test {
 namespace {
@@ -56,6 +57,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::avg_pool2d_grad_op, DType::kF32, kElement},
       ToleranceRow{graph::activation_op, DType::kF32, kFunction},
       ToleranceRow{graph::activation_grad_op, DType::kF32, kSum},  // bias_grad sums rows
+      ToleranceRow{graph::swiglu_op, DType::kF32, kFunction},
+      ToleranceRow{graph::swiglu_grad_op, DType::kF32, kFunction},
       ToleranceRow{graph::layernorm_op, DType::kF32, kSum},
       ToleranceRow{graph::layernorm_grad_op, DType::kF32, {1e-5, 1e-4}},
       ToleranceRow{graph::rmsnorm_op, DType::kF32, kSum},

@@ -170,6 +170,8 @@ struct ToleranceRow {
 constexpr std::array kTolerances = {
     ToleranceRow{"activation", {3e-7, 3e-7}},       // erf and sigmoid: absolute bounds of vector_math-inl.h times |x|
     ToleranceRow{"activation_grad", {3e-7, 1e-6}},  //
+    ToleranceRow{"swiglu", {6e-7, 1e-6}},           //
+    ToleranceRow{"swiglu_grad", {1e-6, 1e-6}},      //
     ToleranceRow{"layernorm", {1e-6, 1e-6}},        //
     ToleranceRow{"layernorm_grad", {1e-6, 2e-6}},   //
     ToleranceRow{"rmsnorm", {1e-6, 1e-6}},          //

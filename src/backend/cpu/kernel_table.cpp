@@ -26,6 +26,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 
 namespace headway::backend {
 
@@ -45,6 +46,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{avg_pool2d_grad_op, DType::kF32, prepare_avg_pool2d_grad},
       KernelRow{activation_op, DType::kF32, prepare_activation},
       KernelRow{activation_grad_op, DType::kF32, prepare_activation_grad},
+      KernelRow{swiglu_op, DType::kF32, prepare_swiglu},
+      KernelRow{swiglu_grad_op, DType::kF32, prepare_swiglu_grad},
       KernelRow{batchnorm_op, DType::kF32, prepare_batchnorm},
       KernelRow{batchnorm_grad_op, DType::kF32, prepare_batchnorm_grad},
       KernelRow{layernorm_op, DType::kF32, prepare_layernorm},

@@ -25,6 +25,9 @@ std::unique_ptr<CpuKernel> prepare_avg_pool2d_grad(const KernelRequest& request)
 // activation.cpp
 std::unique_ptr<CpuKernel> prepare_activation(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_activation_grad(const KernelRequest& request);
+// swiglu.cpp
+std::unique_ptr<CpuKernel> prepare_swiglu(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_swiglu_grad(const KernelRequest& request);
 // layernorm.cpp
 std::unique_ptr<CpuKernel> prepare_layernorm(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_layernorm_grad(const KernelRequest& request);

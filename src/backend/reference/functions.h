@@ -90,5 +90,8 @@ void transpose(const Call& call);
 // softmax.cpp
 void softmax(const Call& call);
 void softmax_grad(const Call& call);
+// swiglu.cpp
+void swiglu(const Call& call);
+void swiglu_grad(const Call& call);
 
 }  // namespace headway::backend::reference

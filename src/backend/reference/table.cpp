@@ -23,6 +23,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 
 namespace headway::backend::reference {
 
@@ -30,6 +31,8 @@ std::span<const ReferenceRow> reference_table() {
   static constexpr std::array kRows = {
       ReferenceRow{graph::activation_op, activation},
       ReferenceRow{graph::activation_grad_op, activation_grad},
+      ReferenceRow{graph::swiglu_op, swiglu},
+      ReferenceRow{graph::swiglu_grad_op, swiglu_grad},
       ReferenceRow{graph::add_op, add},
       ReferenceRow{graph::mul_op, mul},
       ReferenceRow{graph::scale_op, scale},

@@ -24,6 +24,7 @@
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/swiglu.h"
 
 namespace headway::graph {
 
@@ -40,6 +41,8 @@ std::span<const Op* const> all_ops() {
       &avg_pool2d_grad_op(),
       &activation_op(),
       &activation_grad_op(),
+      &swiglu_op(),
+      &swiglu_grad_op(),
       &layernorm_op(),
       &layernorm_grad_op(),
       &rmsnorm_op(),
