@@ -128,6 +128,8 @@ void ProbePlan::add_flat_ops() {
     add_op(dropout_op(), DropoutAttributes{0.1, 0}.to_attributes(), {x, position});
     add_op(mse_op(), {}, {x, x});
     add_op(mse_grad_op(), {}, {x, x, f32({})});
+    add_op(bce_with_logits_op(), {}, {x, x});
+    add_op(bce_with_logits_grad_op(), {}, {x, x, f32({})});
 
     const std::int64_t channels = 64, size = 8, batch = std::max<std::int64_t>(1, scaled(elements) / 4096);
     const TensorType image = f32({batch, size, size, channels}), pooled = f32({batch, size / 2, size / 2, channels});

@@ -76,6 +76,8 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::cross_entropy_grad_op, cross_entropy_grad_cases},
       CaseRow{graph::mse_op, mse_cases},
       CaseRow{graph::mse_grad_op, mse_grad_cases},
+      CaseRow{graph::bce_with_logits_op, bce_with_logits_cases},
+      CaseRow{graph::bce_with_logits_grad_op, bce_with_logits_grad_cases},
       CaseRow{graph::count_correct_op, count_correct_cases},
       CaseRow{graph::grad_norm_op, grad_norm_cases},
       CaseRow{graph::adamw_op, adamw_cases},

@@ -69,6 +69,8 @@ void cross_entropy_cases(CaseMaker& maker);
 void cross_entropy_grad_cases(CaseMaker& maker);
 void mse_cases(CaseMaker& maker);
 void mse_grad_cases(CaseMaker& maker);
+void bce_with_logits_cases(CaseMaker& maker);
+void bce_with_logits_grad_cases(CaseMaker& maker);
 void count_correct_cases(CaseMaker& maker);
 // cases_optimizer.cpp
 void grad_norm_cases(CaseMaker& maker);

@@ -60,6 +60,23 @@ void mse_grad_cases(CaseMaker& maker) {
   }
 }
 
+void bce_with_logits_cases(CaseMaker& maker) {
+  for (const LogitsShape& at : logits_shapes(maker.random())) {
+    maker.add({}, {maker.floats(at.shape, -5, 5), maker.floats(at.shape, 0, 1)}).large = at.large;
+  }
+  // Far out, where exp overflows when carelessly used; hard labels.
+  maker.add({}, {maker.given({6}, {-1e4, -100, -0.0, 0, 100, 1e4}), maker.given({6}, {0, 1, 1, 0, 1, 0})});
+}
+
+void bce_with_logits_grad_cases(CaseMaker& maker) {
+  for (const LogitsShape& at : logits_shapes(maker.random())) {
+    // Hard labels: a soft one may be so near its sigmoid that their difference is all rounding.
+    const Operand labels = maker.given(at.shape, maker.random().integers(at.shape, 0, 1));
+    maker.add({}, {maker.floats(at.shape, -5, 5), labels, maker.f32({}, 0.5, 2)}).large = at.large;
+  }
+  maker.add({}, {maker.given({4}, {-1e4, -100, 100, 1e4}), maker.given({4}, {0, 1, 1, 0}), maker.f32({}, 0.5, 2)});
+}
+
 void count_correct_cases(CaseMaker& maker) {
   for (const LogitsShape& at : logits_shapes(maker.random())) {
     maker.add({}, {maker.floats(at.shape), labels_for(maker, at)}).large = at.large;

@@ -209,6 +209,13 @@ ValueId build_mse(GraphMaker& maker, int variant) {
   return variant % 2 == 0 ? loss : graph::scale(maker.graph(), loss, -1.3);
 }
 
+ValueId build_bce_with_logits(GraphMaker& maker, int variant) {
+  const Shape shape = any_shape(maker, variant);
+  const ValueId logits = maker.parameter(shape), target = maker.input(shape, 0, 1);
+  const ValueId loss = graph::bce_with_logits(maker.graph(), logits, target);
+  return variant % 2 == 0 ? loss : graph::scale(maker.graph(), loss, -1.3);
+}
+
 ValueId build_batchnorm(GraphMaker& maker, int variant) {
   std::vector<std::int64_t> dims = {1 + extent(maker)};  // two rows at least
   for (int axis = 0; axis <= variant % 3; ++axis) dims.push_back(extent(maker));
@@ -319,6 +326,7 @@ std::span<const GradientRow> gradient_rows() {
       GradientRow{graph::softmax_op, 5, build_softmax},
       GradientRow{graph::cross_entropy_op, 6, build_cross_entropy},
       GradientRow{graph::mse_op, 4, build_mse},
+      GradientRow{graph::bce_with_logits_op, 4, build_bce_with_logits},
       GradientRow{graph::embedding_op, 5, build_embedding},
       GradientRow{graph::position_embedding_op, 6, build_position_embedding},
       GradientRow{graph::recurrent_op, 12, build_recurrent},

@@ -29,6 +29,7 @@ constexpr std::string_view kNotDifferentiable[] = {
     "softmax_grad",
     "cross_entropy_grad",
     "mse_grad",
+    "bce_with_logits_grad",
     "embedding_grad",
     "position_embedding_grad",
     "grouped_linear_grad_input",

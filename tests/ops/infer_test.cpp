@@ -220,6 +220,10 @@ std::vector<Impossible> losses() {
       {&graph::mse_op(), {}, {logits, f32({5, 3})}, {0, 1}},
       {&graph::mse_grad_op(), {}, {logits, f32({5, 3}), f32({})}, {0, 1}},
       {&graph::mse_grad_op(), {}, {logits, logits, f32({2})}, {0, 2}},
+      {&graph::bce_with_logits_op(), {}, {logits, f32({5, 3})}, {0, 1}},
+      {&graph::bce_with_logits_op(), {}, {logits, i32({3, 5})}, {0, 1}},
+      {&graph::bce_with_logits_grad_op(), {}, {logits, f32({5, 3}), f32({})}, {0, 1}},
+      {&graph::bce_with_logits_grad_op(), {}, {logits, logits, f32({2})}, {0, 2}},
       {&graph::count_correct_op(), {}, {logits, wrong}, {0, 1}},
   };
 }

@@ -196,6 +196,10 @@ TEST(Reference, Losses) {
       run(graph::cross_entropy_op(), graph::CrossEntropyAttributes{true}.to_attributes(), {logits, labels, {{}, {2}}});
   expect_near(fused[1], {-0.5, 0.5, 0.25, -0.25});
   expect_near(run(graph::mse_op(), {}, {{{2}, {1, 5}}, {{2}, {2, 2}}})[0], {5});
+  // A logit of log 3 says 3/4: label 1 costs log(4/3), label 0 log 4; the gradient is (3/4 - label) / elements.
+  const Given binary = {{2}, {std::log(3), std::log(3)}}, answers = {{2}, {1, 0}};
+  expect_near(run(graph::bce_with_logits_op(), {}, {binary, answers})[0], {(std::log(4.0 / 3) + std::log(4)) / 2});
+  expect_near(run(graph::bce_with_logits_grad_op(), {}, {binary, answers, {{}, {2}}})[0], {-0.25, 0.75});
   expect_near(run(graph::count_correct_op(), {}, {{{3, 2}, {1, 1, 2, 1, 0, 3}}, {{3}, {0, 1, 1}, DType::kI32}})[0],
               {2});
 }

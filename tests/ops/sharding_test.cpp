@@ -177,8 +177,9 @@ testing::AssertionResult shards_make_the_whole(const OpCase& test, const graph::
 }
 
 // Ops whose rules split nothing, on purpose: means, a norm over everything, a constant.
-const std::set<std::string_view> kReplicated = {
-    "cross_entropy", "cross_entropy_grad", "mse", "mse_grad", "grad_norm", "fill", "moe_route", "moe_route_grad"};
+const std::set<std::string_view> kReplicated = {"cross_entropy",   "cross_entropy_grad",   "mse",       "mse_grad",
+                                                "bce_with_logits", "bce_with_logits_grad", "grad_norm", "fill",
+                                                "moe_route",       "moe_route_grad"};
 
 TEST(Sharding, ASplitNodeGivesWhatTheWholeNodeGives) {
   for (const graph::Op* op : graph::all_ops()) {

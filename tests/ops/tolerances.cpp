@@ -71,6 +71,8 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::cross_entropy_grad_op, DType::kF32, {1e-5, 1e-8}},
       ToleranceRow{graph::mse_op, DType::kF32, {1e-6, 1e-6}},
       ToleranceRow{graph::mse_grad_op, DType::kF32, {1e-6, 1e-12}},
+      ToleranceRow{graph::bce_with_logits_op, DType::kF32, kFunction},
+      ToleranceRow{graph::bce_with_logits_grad_op, DType::kF32, {3e-5, 1e-12}},
       ToleranceRow{graph::count_correct_op, DType::kF32, kExact},
       ToleranceRow{graph::embedding_op, DType::kF32, kExact},
       ToleranceRow{graph::embedding_grad_op, DType::kF32, kSum},

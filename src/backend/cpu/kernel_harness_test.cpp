@@ -184,6 +184,8 @@ constexpr std::array kTolerances = {
     ToleranceRow{"cross_entropy_grad", {1e-6, 5e-7}},
     ToleranceRow{"mse", {5e-7, 0}},
     ToleranceRow{"mse_grad", {3e-7, 0}},
+    ToleranceRow{"bce_with_logits", {5e-7, 1e-12}},
+    ToleranceRow{"bce_with_logits_grad", {1e-6, 3e-7}},
     ToleranceRow{"count_correct", {0, 0}},
     ToleranceRow{"embedding", {0, 0}},
     ToleranceRow{"embedding_grad", {1e-6, 1e-6}},

@@ -60,6 +60,8 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{cross_entropy_grad_op, DType::kF32, prepare_cross_entropy_grad},
       KernelRow{mse_op, DType::kF32, prepare_mse},
       KernelRow{mse_grad_op, DType::kF32, prepare_mse_grad},
+      KernelRow{bce_with_logits_op, DType::kF32, prepare_bce_with_logits},
+      KernelRow{bce_with_logits_grad_op, DType::kF32, prepare_bce_with_logits_grad},
       KernelRow{count_correct_op, DType::kF32, prepare_count_correct},
       KernelRow{embedding_op, DType::kF32, prepare_embedding},
       KernelRow{embedding_grad_op, DType::kF32, prepare_embedding_grad},

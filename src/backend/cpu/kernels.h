@@ -45,6 +45,8 @@ std::unique_ptr<CpuKernel> prepare_cross_entropy(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_cross_entropy_grad(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_mse(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_mse_grad(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_bce_with_logits(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_bce_with_logits_grad(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_count_correct(const KernelRequest& request);
 // embedding.cpp
 std::unique_ptr<CpuKernel> prepare_embedding(const KernelRequest& request);

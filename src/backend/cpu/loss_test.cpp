@@ -91,6 +91,34 @@ TEST(MseKernel, NoElementsGiveNan) {
   EXPECT_EQ(report_of({graph::mse_grad_op(), {}, {f32({0}), f32({0}), f32({})}, {{}, {}, {1}}}), "");
 }
 
+TEST(BceWithLogitsKernel, AgreesWithTheReference) {
+  for (const Shape& shape : {Shape{1}, Shape{4096, 1}, Shape{3, 5, 7}, Shape{100003}}) {
+    for (const double scale : {1.0, 30.0}) {
+      Draw draw(4);
+      const Tensor x = draw.normal(shape.elements(), scale), target = draw.whole(shape.elements(), 0, 2);
+      EXPECT_EQ(report_of({graph::bce_with_logits_op(), {}, {f32(shape), f32(shape)}, {x, target}}), "");
+      const std::vector<graph::TensorType> types = {f32(shape), f32(shape), f32({})};
+      EXPECT_EQ(report_of({graph::bce_with_logits_grad_op(), {}, types, {x, target, {1.5}}}), "");
+    }
+  }
+}
+
+// The loss of a confident right answer is exp(-logit), not 0: nothing is lost beside 1.
+TEST(BceWithLogitsKernel, KeepsSmallLosses) {
+  for (const double logit : {1.0, 5.0, 20.0, 60.0}) {
+    EXPECT_EQ(report_of({graph::bce_with_logits_op(), {}, {f32({1}), f32({1})}, {{-logit}, {0}}, 1e-20}), "");
+  }
+}
+
+TEST(BceWithLogitsKernel, NoElementsAndNanGiveNan) {
+  const auto loss = [](const Tensor& x, const Tensor& target) {
+    const Shape shape{static_cast<std::int64_t>(x.size())};
+    return outputs_of({graph::bce_with_logits_op(), {}, {f32(shape), f32(shape)}, {x, target}})[0][0];
+  };
+  EXPECT_TRUE(std::isnan(loss({}, {})));
+  EXPECT_TRUE(std::isnan(loss({1, std::numeric_limits<double>::quiet_NaN()}, {0, 1})));
+}
+
 TEST(CountCorrectKernel, AgreesWithTheReference) {
   for (const Logits& logits : kLogits) {
     Draw draw(3);

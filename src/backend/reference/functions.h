@@ -62,6 +62,8 @@ void cross_entropy(const Call& call);
 void cross_entropy_grad(const Call& call);
 void mse(const Call& call);
 void mse_grad(const Call& call);
+void bce_with_logits(const Call& call);
+void bce_with_logits_grad(const Call& call);
 void count_correct(const Call& call);
 // moe.cpp
 void moe_route(const Call& call);

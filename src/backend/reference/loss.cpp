@@ -65,6 +65,24 @@ void mse(const Call& call) {
   }
 }
 
+void bce_with_logits(const Call& call) {
+  const Tensor& x = call.inputs[0];
+  const Tensor& target = call.inputs[1];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double loss = std::max(x[i], 0.0) - x[i] * target[i] + std::log1p(std::exp(-std::fabs(x[i])));
+    call.outputs[0][0] += loss / static_cast<double>(x.size());
+  }
+}
+
+void bce_with_logits_grad(const Call& call) {
+  const Tensor& x = call.inputs[0];
+  const Tensor& target = call.inputs[1];
+  const double dloss = call.inputs[2][0];
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    call.outputs[0][i] = (1 / (1 + std::exp(-x[i])) - target[i]) * dloss / static_cast<double>(x.size());
+  }
+}
+
 void mse_grad(const Call& call) {
   const Tensor& x = call.inputs[0];
   const Tensor& target = call.inputs[1];

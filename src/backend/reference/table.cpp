@@ -73,6 +73,8 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::cross_entropy_grad_op, cross_entropy_grad},
       ReferenceRow{graph::mse_op, mse},
       ReferenceRow{graph::mse_grad_op, mse_grad},
+      ReferenceRow{graph::bce_with_logits_op, bce_with_logits},
+      ReferenceRow{graph::bce_with_logits_grad_op, bce_with_logits_grad},
       ReferenceRow{graph::count_correct_op, count_correct},
       ReferenceRow{graph::grad_norm_op, grad_norm},
       ReferenceRow{graph::adamw_op, adamw},

@@ -55,6 +55,8 @@ std::span<const Op* const> all_ops() {
       &cross_entropy_grad_op(),
       &mse_op(),
       &mse_grad_op(),
+      &bce_with_logits_op(),
+      &bce_with_logits_grad_op(),
       &count_correct_op(),
       &embedding_op(),
       &embedding_grad_op(),

@@ -75,10 +75,9 @@ class CrossEntropyGrad final : public Op {
   }
 };
 
-class Mse final : public Op {
+// A mean over elements of a function of prediction and target.
+class ElementLoss : public Op {
  public:
-  std::string_view name() const override { return "mse"; }
-
   std::vector<TensorType> infer(const Attributes&, Types inputs) const override {
     require_inputs(name(), inputs, 2, 2);
     if (inputs[0] != inputs[1]) fail_shapes(name(), "prediction and target differ", inputs);
@@ -90,17 +89,18 @@ class Mse final : public Op {
   }
 
   std::vector<ValueId> gradient(GradientContext& context) const override {
-    HEADWAY_CHECK(!context.needs(1), "mse: the target is data and has no gradient");
+    HEADWAY_CHECK(!context.needs(1), "the target of a loss is data and has no gradient");
     return {
-        context.graph().add_one(mse_grad_op(), {}, {context.input(0), context.input(1), context.output_gradient(0)}),
+        context.graph().add_one(gradient_op(), {}, {context.input(0), context.input(1), context.output_gradient(0)}),
         kNoValue};
   }
+
+ protected:
+  virtual const Op& gradient_op() const = 0;
 };
 
-class MseGrad final : public Op {
+class ElementLossGrad : public Op {
  public:
-  std::string_view name() const override { return "mse_grad"; }
-
   std::vector<TensorType> infer(const Attributes&, Types inputs) const override {
     require_inputs(name(), inputs, 3, 3);
     if (inputs[0] != inputs[1]) fail_shapes(name(), "prediction and target differ", inputs);
@@ -111,6 +111,32 @@ class MseGrad final : public Op {
   ShardingRule sharding(const Attributes& attributes, Types inputs) const override {
     return replicated_rule(inputs, infer(attributes, inputs));
   }
+};
+
+class Mse final : public ElementLoss {
+ public:
+  std::string_view name() const override { return "mse"; }
+
+ protected:
+  const Op& gradient_op() const override { return mse_grad_op(); }
+};
+
+class MseGrad final : public ElementLossGrad {
+ public:
+  std::string_view name() const override { return "mse_grad"; }
+};
+
+class BceWithLogits final : public ElementLoss {
+ public:
+  std::string_view name() const override { return "bce_with_logits"; }
+
+ protected:
+  const Op& gradient_op() const override { return bce_with_logits_grad_op(); }
+};
+
+class BceWithLogitsGrad final : public ElementLossGrad {
+ public:
+  std::string_view name() const override { return "bce_with_logits_grad"; }
 };
 
 class CountCorrect final : public Op {
@@ -157,6 +183,16 @@ const Op& mse_grad_op() {
   return op;
 }
 
+const Op& bce_with_logits_op() {
+  static const BceWithLogits op;
+  return op;
+}
+
+const Op& bce_with_logits_grad_op() {
+  static const BceWithLogitsGrad op;
+  return op;
+}
+
 const Op& count_correct_op() {
   static const CountCorrect op;
   return op;
@@ -168,6 +204,10 @@ ValueId cross_entropy(Graph& graph, ValueId logits, ValueId labels) {
 
 ValueId mse(Graph& graph, ValueId x, ValueId target) {
   return graph.add_one(mse_op(), {}, {x, target});
+}
+
+ValueId bce_with_logits(Graph& graph, ValueId logits, ValueId target) {
+  return graph.add_one(bce_with_logits_op(), {}, {logits, target});
 }
 
 ValueId count_correct(Graph& graph, ValueId logits, ValueId labels) {

@@ -27,6 +27,15 @@ ValueId mse(Graph& graph, ValueId x, ValueId target);
 // mse_grad. Inputs x, target, dloss []; output dx = 2 (x - target) dloss / elements.
 const Op& mse_grad_op();
 
+// bce_with_logits. Inputs logits, target (equal shapes, targets from 0 to 1); output loss [] = mean of
+// -(target log s + (1 - target) log(1 - s)) with s = sigmoid(logit), computed as
+// max(logit, 0) - logit target + log(1 + exp(-|logit|)), which no logit overflows.
+const Op& bce_with_logits_op();
+ValueId bce_with_logits(Graph& graph, ValueId logits, ValueId target);
+
+// bce_with_logits_grad. Inputs logits, target, dloss []; output dlogits = (sigmoid(logit) - target) dloss / elements.
+const Op& bce_with_logits_grad_op();
+
 // count_correct. Inputs logits [..., classes], labels i32 [...]; output f32 []: rows whose largest logit (the first of
 // equals) is the label.
 const Op& count_correct_op();
