@@ -18,6 +18,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -90,6 +91,8 @@ void ProbePlan::add_row_ops() {
       add_op(rotary_op(), RotaryAttributes{6, 64, 10000, inverse}.to_attributes(), {f32({1, rows, n})});
     }
     add_op(sum_leading_op(), SumLeadingAttributes{1}.to_attributes(), {x});
+    add_op(reduce_op(), ReduceAttributes{1, 1}.to_attributes(), {x});
+    add_op(expand_op(), ExpandAttributes{{rows, n}}.to_attributes(), {f32({rows, 1})});
     for (const Activation activation : kActivations) {
       add_op(activation_op(), ActivationAttributes{activation}.to_attributes(), {x});
       add_op(activation_grad_op(), ActivationGradAttributes{activation, false}.to_attributes(), {x, x});
@@ -122,7 +125,9 @@ void ProbePlan::add_flat_ops() {
     add_op(swiglu_op(), {}, {x, x});
     add_op(swiglu_grad_op(), {}, {x, x, x});
     add_op(graph::add_op(), {}, {x, x});
+    add_op(sub_op(), {}, {x, x});
     add_op(mul_op(), {}, {x, x});
+    add_op(div_op(), {}, {x, x});
     add_op(scale_op(), ScaleAttributes{0.5}.to_attributes(), {x});
     add_op(accumulate_op(), {}, {x, x, position});
     add_op(dropout_op(), DropoutAttributes{0.1, 0}.to_attributes(), {x, position});

@@ -18,6 +18,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -34,11 +35,15 @@ std::span<const CaseRow> case_table() {
       CaseRow{graph::swiglu_op, swiglu_cases},
       CaseRow{graph::swiglu_grad_op, swiglu_grad_cases},
       CaseRow{graph::add_op, add_cases},
+      CaseRow{graph::sub_op, sub_cases},
       CaseRow{graph::mul_op, mul_cases},
+      CaseRow{graph::div_op, div_cases},
       CaseRow{graph::scale_op, scale_cases},
       CaseRow{graph::fill_op, fill_cases},
       CaseRow{graph::cast_op, cast_cases},
       CaseRow{graph::sum_leading_op, sum_leading_cases},
+      CaseRow{graph::reduce_op, reduce_cases},
+      CaseRow{graph::expand_op, expand_cases},
       CaseRow{graph::accumulate_op, accumulate_cases},
       CaseRow{graph::rotary_op, rotary_cases},
       CaseRow{graph::attention_op, attention_cases},

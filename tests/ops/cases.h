@@ -11,11 +11,15 @@ void activation_grad_cases(CaseMaker& maker);
 void swiglu_cases(CaseMaker& maker);
 void swiglu_grad_cases(CaseMaker& maker);
 void add_cases(CaseMaker& maker);
+void sub_cases(CaseMaker& maker);
 void mul_cases(CaseMaker& maker);
+void div_cases(CaseMaker& maker);
 void scale_cases(CaseMaker& maker);
 void fill_cases(CaseMaker& maker);
 void cast_cases(CaseMaker& maker);
 void sum_leading_cases(CaseMaker& maker);
+void reduce_cases(CaseMaker& maker);
+void expand_cases(CaseMaker& maker);
 void accumulate_cases(CaseMaker& maker);
 void dropout_cases(CaseMaker& maker);
 // cases_products.cpp

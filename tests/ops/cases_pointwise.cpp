@@ -4,6 +4,7 @@
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/cast.h"
 #include "graph/ops/dropout.h"
+#include "graph/ops/reduce.h"
 #include "tests/ops/cases.h"
 
 namespace headway::ops_test {
@@ -71,15 +72,28 @@ void swiglu_grad_cases(CaseMaker& maker) {
 
 namespace {
 
-void binary_cases(CaseMaker& maker) {
-  for (const Shape& shape : shapes_of(maker.random())) maker.add({}, {maker.floats(shape), maker.floats(shape)});
-  maker.add({}, {maker.floats({5, 7}), maker.floats({7})});
-  maker.add({}, {maker.floats({4, 3, 5}), maker.floats({3, 5})});
-  maker.add({}, {maker.floats({4, 3, 5}), maker.floats({5})});
-  maker.add({}, {maker.floats({6, 1}), maker.floats({1})});
-  maker.add({}, {maker.floats({0, 7}), maker.floats({7})});
-  maker.add({}, {maker.floats(kLarge), maker.floats(kLarge)}).large = true;
-  maker.add({}, {maker.floats(kLarge), maker.floats({515})}).large = true;
+// The second operand from `low` on.
+void binary_cases(CaseMaker& maker, double low = -2) {
+  const auto pair = [&](const Shape& a, const Shape& b) -> OpCase& {
+    return maker.add({}, {maker.floats(a), maker.floats(b, low, 2)});
+  };
+  for (const Shape& shape : shapes_of(maker.random())) pair(shape, shape);
+  // Broadcast on either side, over leading, trailing and middle axes, on both sides at once.
+  pair({5, 7}, {7});
+  pair({4, 3, 5}, {3, 5});
+  pair({5}, {4, 3, 5});
+  pair({6, 1}, {1});
+  pair({}, {3, 5});
+  pair({0, 7}, {7});
+  pair({3, 5}, {3, 1});
+  pair({4, 1, 5}, {4, 3, 5});
+  pair({4, 1, 5}, {3, 1});
+  pair({2, 1, 3, 1, 5}, {4, 1, 2, 1});
+  pair({1, 1}, {1, 0});
+  pair(kLarge, kLarge).large = true;
+  pair(kLarge, {515}).large = true;
+  pair({701, 1}, kLarge).large = true;
+  pair({37, 1, 301}, {45, 1}).large = true;
 }
 
 }  // namespace
@@ -87,8 +101,14 @@ void binary_cases(CaseMaker& maker) {
 void add_cases(CaseMaker& maker) {
   binary_cases(maker);
 }
+void sub_cases(CaseMaker& maker) {
+  binary_cases(maker);
+}
 void mul_cases(CaseMaker& maker) {
   binary_cases(maker);
+}
+void div_cases(CaseMaker& maker) {
+  binary_cases(maker, 0.5);
 }
 
 void scale_cases(CaseMaker& maker) {
@@ -134,6 +154,41 @@ void sum_leading_cases(CaseMaker& maker) {
   sum({5003, 37}, 1).large = true;
   sum({3, 401, 515}, 2).large = true;
   sum({200001}, 0).large = true;
+}
+
+void reduce_cases(CaseMaker& maker) {
+  const auto sum = [&](const Shape& shape, std::int64_t first, std::int64_t count) -> OpCase& {
+    return maker.add(graph::ReduceAttributes{first, count}.to_attributes(), {maker.floats(shape)});
+  };
+  sum({7}, 0, 1);
+  sum({0, 5}, 0, 1);
+  sum({5, 0}, 0, 1);
+  sum({3, 5}, 1, 1);
+  sum({4, 3, 5}, 1, 1);
+  sum({4, 3, 5}, 0, 2);
+  sum({4, 3, 5}, 1, 2);
+  sum({2, 3, 4, 5}, 1, 2);
+  sum({maker.random().integer(1, 40), maker.random().integer(1, 40)}, 1, 1);
+  sum({701, 515}, 1, 1).large = true;
+  sum({3, 2001, 37}, 1, 1).large = true;
+  sum({200001}, 0, 1).large = true;
+  sum({2, 100003}, 1, 1).large = true;
+}
+
+void expand_cases(CaseMaker& maker) {
+  const auto stretch = [&](const Shape& from, const Shape& to) -> OpCase& {
+    return maker.add(graph::ExpandAttributes{to.dims()}.to_attributes(), {maker.floats(from)});
+  };
+  stretch({}, {});
+  stretch({}, {3, 4});
+  stretch({5}, {5});
+  stretch({5}, {3, 5});
+  stretch({1}, {0});
+  stretch({3, 1}, {3, 17});
+  stretch({2, 1, 3, 1}, {2, 4, 3, 5});
+  stretch({515}, kLarge).large = true;
+  stretch({701, 1}, kLarge).large = true;
+  stretch({37, 1, 301}, {37, 45, 301}).large = true;
 }
 
 void accumulate_cases(CaseMaker& maker) {

@@ -1,4 +1,5 @@
 #include <array>
+#include <utility>
 
 #include "graph/ops/activation.h"
 #include "graph/ops/arithmetic.h"
@@ -17,6 +18,7 @@
 #include "graph/ops/moe.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -42,18 +44,50 @@ Shape any_shape(GraphMaker& maker, int variant) {
   return Shape(dims);
 }
 
-ValueId build_add(GraphMaker& maker, int variant) {
-  const Shape shape = any_shape(maker, variant);
-  const Shape tail = variant < 3 ? shape : Shape{shape[-1]};
-  const ValueId a = maker.parameter(shape), b = maker.parameter(tail);
-  return maker.loss_of(graph::add(maker.graph(), a, b));
+// Two operands, of which variants let none, the second, the first, or both broadcast.
+template <class Operation>
+ValueId build_binary(GraphMaker& maker, int variant, double low, const Operation& operation) {
+  const std::int64_t m = 1 + extent(maker), n = 1 + extent(maker), k = 1 + extent(maker);
+  const std::array<std::pair<Shape, Shape>, 8> shapes = {{{{m, n}, {m, n}},
+                                                          {{m, n, k}, {k}},
+                                                          {{m, n, k}, {m, 1, k}},
+                                                          {{n, 1}, {m, n, k}},
+                                                          {{}, {m, n}},
+                                                          {{m, 1, k}, {n, 1}},
+                                                          {{m, 1}, {1, n}},
+                                                          {{m, n}, {1, 1}}}};
+  const auto& [left, right] = shapes[static_cast<std::size_t>(variant)];
+  const ValueId a = maker.parameter(left), b = maker.parameter(right, low, 2);
+  return maker.loss_of(operation(maker.graph(), a, b));
 }
 
+ValueId build_add(GraphMaker& maker, int variant) {
+  return build_binary(maker, variant, -2, graph::add);
+}
+ValueId build_sub(GraphMaker& maker, int variant) {
+  return build_binary(maker, variant, -2, graph::sub);
+}
 ValueId build_mul(GraphMaker& maker, int variant) {
-  const Shape shape = any_shape(maker, variant);
-  const Shape tail = variant < 3 ? shape : Shape{shape[-1]};
-  const ValueId a = maker.parameter(shape), b = maker.parameter(tail);
-  return maker.loss_of(graph::mul(maker.graph(), a, b));
+  return build_binary(maker, variant, -2, graph::mul);
+}
+ValueId build_div(GraphMaker& maker, int variant) {
+  return build_binary(maker, variant, 0.7, graph::div);
+}
+
+// Axes alone, neighbours, apart, all; given from either end, in any order; sums and means; kept and not.
+ValueId build_reduce(GraphMaker& maker, int variant) {
+  const std::vector<std::vector<std::int64_t>> axes = {{0}, {-1}, {2, 1}, {0, -1}, {3, 1}, {0, 1, 2, 3}};
+  const auto which = static_cast<std::size_t>(variant / 2);
+  const ValueId x = maker.parameter({extent(maker, 3), extent(maker, 4), extent(maker, 3), extent(maker, 4)});
+  return maker.loss_of(variant % 2 == 0 ? graph::reduce_sum(maker.graph(), x, axes[which], variant % 4 == 0)
+                                        : graph::reduce_mean(maker.graph(), x, axes[which], variant % 4 == 1));
+}
+
+ValueId build_expand(GraphMaker& maker, int variant) {
+  const std::int64_t m = 1 + extent(maker), n = extent(maker), k = extent(maker);
+  const std::array<Shape, 5> from = {Shape{}, Shape{k}, Shape{n, 1}, Shape{m, 1, k}, Shape{1, n, 1}};
+  return maker.loss_of(
+      graph::expand(maker.graph(), maker.parameter(from[static_cast<std::size_t>(variant)]), {m, n, k}));
 }
 
 ValueId build_scale(GraphMaker& maker, int variant) {
@@ -304,10 +338,14 @@ ValueId build_dropout(GraphMaker& maker, int variant) {
 
 std::span<const GradientRow> gradient_rows() {
   static constexpr std::array kRows = {
-      GradientRow{graph::add_op, 6, build_add},
-      GradientRow{graph::mul_op, 6, build_mul},
+      GradientRow{graph::add_op, 8, build_add},
+      GradientRow{graph::sub_op, 8, build_sub},
+      GradientRow{graph::mul_op, 8, build_mul},
+      GradientRow{graph::div_op, 8, build_div},
       GradientRow{graph::scale_op, 4, build_scale},
       GradientRow{graph::cast_op, 4, build_cast},
+      GradientRow{graph::reduce_op, 12, build_reduce},
+      GradientRow{graph::expand_op, 5, build_expand},
       GradientRow{graph::sum_leading_op, 4, build_sum_leading},
       GradientRow{graph::reshape_op, 2, build_reshape},
       GradientRow{graph::transpose_op, 5, build_transpose},

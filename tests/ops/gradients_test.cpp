@@ -11,6 +11,7 @@
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/loss.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/ops/softmax.h"
 #include "tests/ops/gradient_check.h"
@@ -59,6 +60,15 @@ TEST(Gradients, EveryOpIsTestedOrKnownToHaveNone) {
   for (const graph::Op* op : graph::all_ops()) {
     const bool known = std::count(std::begin(kNotDifferentiable), std::end(kNotDifferentiable), op->name()) == 1;
     EXPECT_NE(has_row(*op), known) << op->name() << " needs a row in gradient_rows.cpp, or a name in the list above";
+  }
+}
+
+TEST(Gradients, ReduceRefusesAnAxisThatIsNotThere) {
+  graph::Graph graph;
+  const graph::ValueId x = graph.add_parameter("x", {3, 2}, {});
+  for (const std::int64_t axis : {-3, 2}) {
+    EXPECT_THROW(graph::reduce_sum(graph, x, {0, axis}), UserError) << axis;
+    EXPECT_THROW(graph::reduce_mean(graph, x, {axis}), UserError) << axis;
   }
 }
 

@@ -23,6 +23,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -279,13 +280,22 @@ std::vector<Impossible> elements() {
       {&graph::swiglu_op(), {}, {f32({3, 5}), f32({5})}, {0, 1}},
       {&graph::swiglu_grad_op(), {}, {f32({3, 5}), f32({3, 5}), f32({3, 4})}, {0, 2}},
       {&graph::add_op(), {}, {f32({3, 5}), f32({3})}, {0, 1}},
-      {&graph::add_op(), {}, {f32({5}), f32({3, 5})}, {0, 1}},
+      {&graph::add_op(), {}, {f32({4}), f32({3, 5})}, {0, 1}},
+      {&graph::sub_op(), {}, {f32({2, 3, 5}), f32({2, 1, 4})}, {0, 1}},
+      {&graph::div_op(), {}, {f32({3, 5}), f32({4, 1})}, {0, 1}},
+      {&graph::div_op(), {}, {f32({3, 5}), i32({3, 5})}, {0, 1}},
       {&graph::mul_op(), {}, {f32({3, 5}), f32({4})}, {0, 1}},
       {&graph::mul_op(), {}, {f32({3, 5}), i32({5})}, {0, 1}},
       {&graph::scale_op(), graph::ScaleAttributes{2}.to_attributes(), {f32({2}), f32({3})}, {0, 1}},
       {&graph::fill_op(), graph::FillAttributes{1, {2}}.to_attributes(), {f32({2, 7})}, {0}},
       {&graph::cast_op(), graph::CastAttributes{DType::kF32}.to_attributes(), {f32({2, 7})}, {0}},
       {&graph::cast_op(), graph::CastAttributes{DType::kBF16}.to_attributes(), {i32({2, 7})}, {0}},
+      {&graph::reduce_op(), graph::ReduceAttributes{1, 2}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::reduce_op(), graph::ReduceAttributes{-1, 1}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::reduce_op(), graph::ReduceAttributes{0, 0}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::expand_op(), graph::ExpandAttributes{{2, 6}}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::expand_op(), graph::ExpandAttributes{{7}}.to_attributes(), {f32({2, 7})}, {0}},
+      {&graph::expand_op(), graph::ExpandAttributes{{2, 1}}.to_attributes(), {f32({2, 7})}, {0}},
       {&graph::sum_leading_op(), graph::SumLeadingAttributes{3}.to_attributes(), {f32({2, 7})}, {0}},
       {&graph::accumulate_op(), {}, {f32({3, 5}), f32({5, 3}), i64({4})}, {0, 1}},
       {&graph::dropout_op(), graph::DropoutAttributes{0.5, 0}.to_attributes(), {f32({3, 5}), i64({3})}, {0, 1}},

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "graph/ops/activation.h"
 #include "graph/ops/all.h"
+#include "graph/ops/arithmetic.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/batchnorm.h"
 #include "graph/ops/concat.h"
@@ -18,6 +19,7 @@
 #include "graph/ops/loss.h"
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/swiglu.h"
 #include "tests/ops/op_case.h"
@@ -116,6 +118,26 @@ TEST(Reference, Swiglu) {
   const auto grad = run(graph::swiglu_grad_op(), {}, {{{1}, {2}}, {{1}, {1}}, {{1}, {3}}});
   expect_near(grad[0], {6 * (s + s * (1 - s))});
   expect_near(grad[1], {2 * s});
+}
+
+TEST(Reference, BroadcastArithmetic) {
+  const Given column = {{2, 1}, {1, 2}}, row = {{3}, {10, 20, 40}};
+  expect_near(run(graph::add_op(), {}, {column, row})[0], {11, 21, 41, 12, 22, 42});
+  expect_near(run(graph::sub_op(), {}, {column, row})[0], {-9, -19, -39, -8, -18, -38});
+  expect_near(run(graph::mul_op(), {}, {row, column})[0], {10, 20, 40, 20, 40, 80});
+  expect_near(run(graph::div_op(), {}, {row, column})[0], {10, 20, 40, 5, 10, 20});
+}
+
+TEST(Reference, ReduceAndExpand) {
+  const Given x = {{2, 1, 3}, {1, 2, 3, 4, 5, 6}};
+  const auto sum = [&](std::int64_t first, std::int64_t count) {
+    return run(graph::reduce_op(), graph::ReduceAttributes{first, count}.to_attributes(), {x})[0];
+  };
+  expect_near(sum(0, 1), {5, 7, 9});
+  expect_near(sum(2, 1), {6, 15});
+  expect_near(sum(0, 3), {21});
+  expect_near(run(graph::expand_op(), graph::ExpandAttributes{{2, 2, 1}}.to_attributes(), {{{2, 1, 1}, {1, 2}}})[0],
+              {1, 1, 2, 2});
 }
 
 TEST(Reference, ConcatAndSlice) {

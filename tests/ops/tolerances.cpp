@@ -20,6 +20,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -93,12 +94,16 @@ std::span<const ToleranceRow> tolerance_table() {
       ToleranceRow{graph::recurrent_grad_op, DType::kF32, {2e-5, 1e-4}},
       ToleranceRow{graph::dropout_op, DType::kF32, kRounded},
       ToleranceRow{graph::add_op, DType::kF32, kRounded},
+      ToleranceRow{graph::sub_op, DType::kF32, kRounded},
       ToleranceRow{graph::mul_op, DType::kF32, kRounded},
+      ToleranceRow{graph::div_op, DType::kF32, kRounded},
       ToleranceRow{graph::scale_op, DType::kF32, kRounded},
       ToleranceRow{graph::fill_op, DType::kF32, kExact},
       ToleranceRow{graph::cast_op, DType::kF32, kExact},  // of the rounded reference
       ToleranceRow{graph::cast_op, DType::kBF16, kExact},
       ToleranceRow{graph::sum_leading_op, DType::kF32, {1e-5, 1e-3}},  // up to 200,000 elements, sum of size 500
+      ToleranceRow{graph::reduce_op, DType::kF32, {1e-5, 1e-3}},
+      ToleranceRow{graph::expand_op, DType::kF32, kExact},
       ToleranceRow{graph::accumulate_op, DType::kF32, kRounded},
       ToleranceRow{graph::transpose_op, DType::kF32, kExact},
       ToleranceRow{graph::concat_op, DType::kF32, kExact},

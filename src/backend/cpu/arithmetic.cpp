@@ -1,4 +1,4 @@
-// Element-wise arithmetic, sums over leading axes, accumulation.
+// Element-wise operations on one operand, sums over leading axes, accumulation.
 #include "graph/ops/arithmetic.h"
 
 #include <algorithm>
@@ -19,34 +19,15 @@ HWY_BEFORE_NAMESPACE();
 namespace headway::backend::HWY_NAMESPACE {
 namespace {
 
-struct Plus {
-  static HWY_INLINE FloatVector of(FloatVector a, FloatVector b) { return hn::Add(a, b); }
-};
-struct Times {
-  static HWY_INLINE FloatVector of(FloatVector a, FloatVector b) { return hn::Mul(a, b); }
-};
-
-// y = a op b for rows of n elements; b is one row, used again for each, and with n = 1 one number.
-template <class Operation>
-void combine_rows(Operation /*op*/, const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
-  if (n == 1) {
-    const FloatVector all = splat(*b);
-    transform(
-        rows, y, [&](FloatVector v) HWY_ATTR { return Operation::of(v, all); }, a);
-    return;
-  }
-  for (std::int64_t row = 0; row < rows; ++row, a += n, y += n) {
-    transform(
-        n, y, [](FloatVector v, FloatVector w) HWY_ATTR { return Operation::of(v, w); }, a, b);
-  }
+void AddElements(const float* a, const float* b, float* y, std::int64_t n) {
+  transform(
+      n, y, [](FloatVector v, FloatVector w) HWY_ATTR { return hn::Add(v, w); }, a, b);
 }
 
-void AddRowsTo(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
-  combine_rows(Plus(), a, b, y, rows, n);
-}
-
-void MultiplyRows(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n) {
-  combine_rows(Times(), a, b, y, rows, n);
+void ScaleElements(const float* x, float factor, float* y, std::int64_t n) {
+  const FloatVector factors = splat(factor);
+  transform(
+      n, y, [&](FloatVector v) HWY_ATTR { return hn::Mul(v, factors); }, x);
 }
 
 // sums = the column sums of a block of rows, `stride` apart; memory is read row after row.
@@ -78,43 +59,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace headway::backend {
 
-HWY_EXPORT(AddRowsTo);
-HWY_EXPORT(MultiplyRows);
+HWY_EXPORT(AddElements);
+HWY_EXPORT(ScaleElements);
 HWY_EXPORT(SumRows);
 
 void sum_of_rows(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sums) {
   HWY_DYNAMIC_DISPATCH(SumRows)(x, stride, rows, columns, sums);
-}
-
-namespace {
-
-using CombineRows = void (*)(const float* a, const float* b, float* y, std::int64_t rows, std::int64_t n);
-
-template <class Choose>
-std::unique_ptr<CpuKernel> binary_kernel(const KernelRequest& request, Choose function) {
-  const std::int64_t elements = request.inputs[0].shape.elements(), n = request.inputs[1].shape.elements();
-  if (n == elements) {
-    const Grid grid = flat_grid(elements, 3);
-    return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
-      const std::int64_t begin = grid.begin(tile);
-      function()(input(args, 0) + begin, input(args, 1) + begin, output(args, 0) + begin, 1, grid.length(tile));
-    });
-  }
-  const Grid grid = grid_of(n == 0 ? 0 : elements / n, 8 * n);
-  return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
-    const std::int64_t begin = grid.begin(tile) * n;
-    function()(input(args, 0) + begin, input(args, 1), output(args, 0) + begin, grid.length(tile), n);
-  });
-}
-
-}  // namespace
-
-std::unique_ptr<CpuKernel> prepare_add(const KernelRequest& request) {
-  return binary_kernel(request, []() -> CombineRows { return HWY_DYNAMIC_DISPATCH(AddRowsTo); });
-}
-
-std::unique_ptr<CpuKernel> prepare_mul(const KernelRequest& request) {
-  return binary_kernel(request, []() -> CombineRows { return HWY_DYNAMIC_DISPATCH(MultiplyRows); });
 }
 
 std::unique_ptr<CpuKernel> prepare_scale(const KernelRequest& request) {
@@ -122,7 +72,7 @@ std::unique_ptr<CpuKernel> prepare_scale(const KernelRequest& request) {
   const Grid grid = flat_grid(request.inputs[0].shape.elements(), 2);
   return tile_kernel({grid.tiles()}, Bytes(0), [=](std::size_t, std::int64_t tile, const KernelArgs& args) {
     const std::int64_t begin = grid.begin(tile);
-    HWY_DYNAMIC_DISPATCH(MultiplyRows)(input(args, 0) + begin, &factor, output(args, 0) + begin, grid.length(tile), 1);
+    HWY_DYNAMIC_DISPATCH(ScaleElements)(input(args, 0) + begin, factor, output(args, 0) + begin, grid.length(tile));
   });
 }
 
@@ -169,7 +119,7 @@ std::unique_ptr<CpuKernel> prepare_accumulate(const KernelRequest& request) {
     if (input<std::int64_t>(args, 2)[graph::kMicroBatch] == 0) {
       std::copy_n(x, length, to);
     } else {
-      HWY_DYNAMIC_DISPATCH(AddRowsTo)(input(args, 0) + begin, x, to, 1, length);
+      HWY_DYNAMIC_DISPATCH(AddElements)(input(args, 0) + begin, x, to, length);
     }
   });
 }

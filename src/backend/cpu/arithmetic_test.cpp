@@ -13,19 +13,39 @@ struct Pair {
   Shape a, b;
 };
 
-const std::vector<Pair> kPairs = {
-    {{7}, {7}},    {{0}, {0}},      {{3, 0}, {0}}, {{5, 17}, {17}},     {{4, 3, 40}, {3, 40}},
-    {{9, 1}, {1}}, {{2, 3, 5}, {}}, {{1}, {1}},    {{300, 128}, {128}}, {{70000}, {70000}}};
+const std::vector<Pair> kPairs = {{{7}, {7}},
+                                  {{0}, {0}},
+                                  {{3, 0}, {0}},
+                                  {{5, 17}, {17}},
+                                  {{4, 3, 40}, {3, 40}},
+                                  {{9, 1}, {1}},
+                                  {{2, 3, 5}, {}},
+                                  {{3, 5}, {4, 3, 5}},
+                                  {{5, 1}, {1, 17}},
+                                  {{2, 1, 7}, {2, 3, 1}},
+                                  {{4, 3, 1}, {3, 90}},
+                                  {{6, 1, 2, 1, 3}, {1, 5, 2, 4, 1}},
+                                  {{1}, {0}},
+                                  {{3, 1, 129}, {70, 1}},
+                                  {{}, {70001}},
+                                  {{2, 40000}, {2, 1}},
+                                  {{1}, {1}},
+                                  {{300, 128}, {128}},
+                                  {{70000}, {70000}}};
 
-TEST(ArithmeticKernels, AddAndMulAgreeWithTheReference) {
+TEST(ArithmeticKernels, BinaryOpsAgreeWithTheReference) {
   for (const Pair& pair : kPairs) {
-    for (const graph::Op* op : {&graph::add_op(), &graph::mul_op()}) {
+    for (const graph::Op* op : {&graph::add_op(), &graph::sub_op(), &graph::mul_op(), &graph::div_op()}) {
       Draw draw(1);
       const Case test{
           *op, {}, {f32(pair.a), f32(pair.b)}, {draw.normal(pair.a.elements()), draw.normal(pair.b.elements())}};
       EXPECT_EQ(report_of(test), "");
     }
   }
+}
+
+TEST(ArithmeticKernels, DivisionByZeroIsThatOfIeee) {
+  EXPECT_EQ(report_of({graph::div_op(), {}, {f32({4}), f32({4})}, {{1, -1, 0, 3}, {0, 0, 0, -0.0}}}), "");
 }
 
 TEST(ArithmeticKernels, ScaleAndFillAgreeWithTheReference) {

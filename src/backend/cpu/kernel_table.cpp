@@ -22,6 +22,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -82,12 +83,16 @@ std::span<const KernelRow> cpu_kernel_table() {
       KernelRow{recurrent_grad_op, DType::kF32, prepare_recurrent_grad},
       KernelRow{dropout_op, DType::kF32, prepare_dropout},
       KernelRow{add_op, DType::kF32, prepare_add},
+      KernelRow{sub_op, DType::kF32, prepare_sub},
       KernelRow{mul_op, DType::kF32, prepare_mul},
+      KernelRow{div_op, DType::kF32, prepare_div},
       KernelRow{scale_op, DType::kF32, prepare_scale},
       KernelRow{fill_op, DType::kF32, prepare_fill},
       KernelRow{cast_op, DType::kF32, prepare_cast},
       KernelRow{cast_op, DType::kBF16, prepare_cast},
       KernelRow{sum_leading_op, DType::kF32, prepare_sum_leading},
+      KernelRow{reduce_op, DType::kF32, prepare_reduce},
+      KernelRow{expand_op, DType::kF32, prepare_expand},
       KernelRow{accumulate_op, DType::kF32, prepare_accumulate},
       KernelRow{transpose_op, DType::kF32, prepare_transpose},
       KernelRow{concat_op, DType::kF32, prepare_concat},

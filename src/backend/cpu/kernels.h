@@ -75,9 +75,15 @@ std::unique_ptr<CpuKernel> prepare_recurrent_grad(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_dropout(const KernelRequest& request);
 // cast.cpp
 std::unique_ptr<CpuKernel> prepare_cast(const KernelRequest& request);
-// arithmetic.cpp
+// binary.cpp
 std::unique_ptr<CpuKernel> prepare_add(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_sub(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_mul(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_div(const KernelRequest& request);
+std::unique_ptr<CpuKernel> prepare_expand(const KernelRequest& request);
+// reduce.cpp
+std::unique_ptr<CpuKernel> prepare_reduce(const KernelRequest& request);
+// arithmetic.cpp
 std::unique_ptr<CpuKernel> prepare_scale(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_fill(const KernelRequest& request);
 std::unique_ptr<CpuKernel> prepare_sum_leading(const KernelRequest& request);

@@ -1,21 +1,42 @@
 #include "graph/ops/arithmetic.h"
 
+#include <functional>
+
 #include "backend/reference/functions.h"
 #include "graph/ops/dropout.h"
+#include "graph/ops/reduce.h"
 
 namespace headway::backend::reference {
 
-// b has the trailing axes of a, so element i of a meets element i mod |b| of b.
+namespace {
+
+template <class Operation>
+void combine(const Call& call, Operation operation) {
+  const Shape& a = call.in_shape(0);
+  const Shape& b = call.in_shape(1);
+  const std::optional<Shape> y = graph::broadcast(a, b);
+  for (std::size_t i = 0; i < call.outputs[0].size(); ++i) {
+    call.outputs[0][i] =
+        operation(call.inputs[0][broadcast_index(i, *y, a)], call.inputs[1][broadcast_index(i, *y, b)]);
+  }
+}
+
+}  // namespace
+
 void add(const Call& call) {
-  const Tensor& a = call.inputs[0];
-  const Tensor& b = call.inputs[1];
-  for (std::size_t i = 0; i < a.size(); ++i) call.outputs[0][i] = a[i] + b[i % b.size()];
+  combine(call, std::plus<>());
+}
+
+void sub(const Call& call) {
+  combine(call, std::minus<>());
 }
 
 void mul(const Call& call) {
-  const Tensor& a = call.inputs[0];
-  const Tensor& b = call.inputs[1];
-  for (std::size_t i = 0; i < a.size(); ++i) call.outputs[0][i] = a[i] * b[i % b.size()];
+  combine(call, std::multiplies<>());
+}
+
+void div(const Call& call) {
+  combine(call, std::divides<>());
 }
 
 void scale(const Call& call) {

@@ -16,7 +16,9 @@ void activation(const Call& call);
 void activation_grad(const Call& call);
 // arithmetic.cpp
 void add(const Call& call);
+void sub(const Call& call);
 void mul(const Call& call);
+void div(const Call& call);
 void scale(const Call& call);
 void fill(const Call& call);
 void sum_leading(const Call& call);
@@ -81,6 +83,10 @@ void max_pool2d_grad(const Call& call);
 // recurrent.cpp
 void recurrent(const Call& call);
 void recurrent_grad(const Call& call);
+// reduce.cpp
+std::size_t broadcast_index(std::size_t index, const Shape& to, const Shape& shape);
+void reduce(const Call& call);
+void expand(const Call& call);
 // rmsnorm.cpp
 void rmsnorm(const Call& call);
 void rmsnorm_grad(const Call& call);

@@ -19,6 +19,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -34,11 +35,15 @@ std::span<const ReferenceRow> reference_table() {
       ReferenceRow{graph::swiglu_op, swiglu},
       ReferenceRow{graph::swiglu_grad_op, swiglu_grad},
       ReferenceRow{graph::add_op, add},
+      ReferenceRow{graph::sub_op, sub},
       ReferenceRow{graph::mul_op, mul},
+      ReferenceRow{graph::div_op, div},
       ReferenceRow{graph::scale_op, scale},
       ReferenceRow{graph::fill_op, fill},
       ReferenceRow{graph::cast_op, cast},
       ReferenceRow{graph::sum_leading_op, sum_leading},
+      ReferenceRow{graph::reduce_op, reduce},
+      ReferenceRow{graph::expand_op, expand},
       ReferenceRow{graph::accumulate_op, accumulate},
       ReferenceRow{graph::attention_op, attention},
       ReferenceRow{graph::attention_grad_op, attention_grad},

@@ -20,6 +20,7 @@
 #include "graph/ops/optimizer.h"
 #include "graph/ops/pool.h"
 #include "graph/ops/recurrent.h"
+#include "graph/ops/reduce.h"
 #include "graph/ops/rmsnorm.h"
 #include "graph/ops/rotary.h"
 #include "graph/ops/shape_ops.h"
@@ -77,11 +78,15 @@ std::span<const Op* const> all_ops() {
       &recurrent_grad_op(),
       &dropout_op(),
       &add_op(),
+      &sub_op(),
       &mul_op(),
+      &div_op(),
       &scale_op(),
       &fill_op(),
       &cast_op(),
       &sum_leading_op(),
+      &reduce_op(),
+      &expand_op(),
       &accumulate_op(),
       &reshape_op(),
       &transpose_op(),

@@ -1,6 +1,7 @@
 #include "graph/ops/arithmetic.h"
 
 #include "graph/autodiff.h"
+#include "graph/ops/reduce.h"
 
 namespace headway::graph {
 
@@ -31,32 +32,32 @@ Shape trailing(const Shape& shape, std::int64_t axes) {
   return Shape(std::vector<std::int64_t>(shape.dims().end() - axes, shape.dims().end()));
 }
 
-// Shared by add and mul: b has a's shape or a's trailing axes.
+// Shared by add, sub, mul and div.
 class Binary : public Op {
  public:
   std::vector<TensorType> infer(const Attributes&, Types inputs) const override {
     require_inputs(name(), inputs, 2, 2);
-    const Shape& a = inputs[0].shape;
-    const Shape& b = inputs[1].shape;
     if (inputs[0].dtype != inputs[1].dtype) fail_shapes(name(), "types differ", inputs);
-    if (b.rank() > a.rank() || trailing(a, b.rank()) != b) {
-      fail_shapes(name(), "the second operand must have the trailing axes of the first", inputs);
+    const std::optional<Shape> shape = broadcast(inputs[0].shape, inputs[1].shape);
+    if (!shape) {
+      fail_shapes(name(), "from the last axis on, extents must be equal, or one of them 1", inputs);
     }
-    return {inputs[0]};
+    return {{inputs[0].dtype, *shape}};
   }
   OpCost cost(const Attributes&, Types inputs, Types outputs) const override { return memory_cost(inputs, outputs); }
-  ShardingRule sharding(const Attributes&, Types inputs) const override {
-    ShardingRule rule = pointwise_rule(inputs.first(1), 1);
-    const std::vector<int>& axes = rule.inputs[0];
-    rule.inputs.emplace_back(axes.end() - inputs[1].shape.rank(), axes.end());
+  ShardingRule sharding(const Attributes& attributes, Types inputs) const override {
+    const Shape shape = infer(attributes, inputs)[0].shape;
+    ShardingRule rule = pointwise_rule(std::vector<TensorType>{{inputs[0].dtype, shape}}, 1);
+    int next = static_cast<int>(shape.rank());
+    rule.inputs.clear();
+    for (const TensorType& input : inputs) rule.inputs.push_back(broadcast_factors(input.shape, shape, next));
     return rule;
   }
 
  protected:
-  // The gradient of b from one like a: the sum over the axes that b was broadcast over.
-  static ValueId reduce_to_b(GradientContext& context, ValueId like_a) {
-    const Shape b = context.type(context.input(1)).shape;
-    return context.type(like_a).shape == b ? like_a : sum_leading(context.graph(), like_a, b.rank());
+  // The gradient of an operand from one like the output: its sum over the axes that the operand was broadcast over.
+  static ValueId to_input(GradientContext& context, std::size_t index, ValueId like_output) {
+    return sum_to(context.graph(), like_output, context.type(context.input(index)).shape);
   }
 };
 
@@ -64,8 +65,23 @@ class Add final : public Binary {
  public:
   std::string_view name() const override { return "add"; }
   std::vector<ValueId> gradient(GradientContext& context) const override {
+    std::vector<ValueId> gradients(2, kNoValue);
+    for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
+      if (context.needs(index)) gradients[index] = to_input(context, index, context.output_gradient(0));
+    }
+    return gradients;
+  }
+};
+
+class Sub final : public Binary {
+ public:
+  std::string_view name() const override { return "sub"; }
+  std::vector<ValueId> gradient(GradientContext& context) const override {
     const ValueId dy = context.output_gradient(0);
-    return {dy, context.needs(1) ? reduce_to_b(context, dy) : kNoValue};
+    std::vector<ValueId> gradients(2, kNoValue);
+    if (context.needs(0)) gradients[0] = to_input(context, 0, dy);
+    if (context.needs(1)) gradients[1] = scale(context.graph(), to_input(context, 1, dy), -1);
+    return gradients;
   }
 };
 
@@ -73,11 +89,28 @@ class Mul final : public Binary {
  public:
   std::string_view name() const override { return "mul"; }
   std::vector<ValueId> gradient(GradientContext& context) const override {
-    Graph& graph = context.graph();
     const ValueId dy = context.output_gradient(0);
     std::vector<ValueId> gradients(2, kNoValue);
-    if (context.needs(0)) gradients[0] = mul(graph, dy, context.input(1));
-    if (context.needs(1)) gradients[1] = reduce_to_b(context, mul(graph, dy, context.input(0)));
+    for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
+      if (!context.needs(index)) continue;
+      gradients[index] = to_input(context, index, mul(context.graph(), dy, context.input(1 - index)));
+    }
+    return gradients;
+  }
+};
+
+class Div final : public Binary {
+ public:
+  std::string_view name() const override { return "div"; }
+  // With q = dy / b: da = q and, since y = a / b, db = -q y.
+  std::vector<ValueId> gradient(GradientContext& context) const override {
+    Graph& graph = context.graph();
+    const ValueId quotient = div(graph, context.output_gradient(0), context.input(1));
+    std::vector<ValueId> gradients(2, kNoValue);
+    if (context.needs(0)) gradients[0] = to_input(context, 0, quotient);
+    if (context.needs(1)) {
+      gradients[1] = scale(graph, to_input(context, 1, mul(graph, quotient, context.output(0))), -1);
+    }
     return gradients;
   }
 };
@@ -127,9 +160,7 @@ class SumLeading final : public Op {
   }
   // The gradient again for every row.
   std::vector<ValueId> gradient(GradientContext& context) const override {
-    const FillAttributes zeros{0.0, context.type(context.input(0)).shape.dims()};
-    const ValueId rows = context.graph().add_one(fill_op(), zeros.to_attributes(), {});
-    return {add(context.graph(), rows, context.output_gradient(0))};
+    return {expand(context.graph(), context.output_gradient(0), context.type(context.input(0)).shape)};
   }
 };
 
@@ -160,8 +191,18 @@ const Op& add_op() {
   return op;
 }
 
+const Op& sub_op() {
+  static const Sub op;
+  return op;
+}
+
 const Op& mul_op() {
   static const Mul op;
+  return op;
+}
+
+const Op& div_op() {
+  static const Div op;
   return op;
 }
 
@@ -189,8 +230,16 @@ ValueId add(Graph& graph, ValueId a, ValueId b) {
   return graph.add_one(add_op(), {}, {a, b});
 }
 
+ValueId sub(Graph& graph, ValueId a, ValueId b) {
+  return graph.add_one(sub_op(), {}, {a, b});
+}
+
 ValueId mul(Graph& graph, ValueId a, ValueId b) {
   return graph.add_one(mul_op(), {}, {a, b});
+}
+
+ValueId div(Graph& graph, ValueId a, ValueId b) {
+  return graph.add_one(div_op(), {}, {a, b});
 }
 
 ValueId scale(Graph& graph, ValueId x, double factor) {

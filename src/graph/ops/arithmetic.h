@@ -5,11 +5,15 @@
 
 namespace headway::graph {
 
-// add, mul. Inputs a [..., tail], b of the same shape or of the trailing axes of a (broadcast over the leading ones).
+// add, sub, mul, div. Inputs a, b; output a + b, a - b, a b, a / b of the shape to which both broadcast (reduce.h).
 const Op& add_op();
+const Op& sub_op();
 const Op& mul_op();
+const Op& div_op();
 ValueId add(Graph& graph, ValueId a, ValueId b);
+ValueId sub(Graph& graph, ValueId a, ValueId b);
 ValueId mul(Graph& graph, ValueId a, ValueId b);
+ValueId div(Graph& graph, ValueId a, ValueId b);
 
 // scale. Input x; output factor * x.
 struct ScaleAttributes {
