@@ -26,6 +26,10 @@ Model build_gpt(const record::ModelConfig& config, std::int64_t batch, bool trai
 Model build_moe(const record::ModelConfig& config, std::int64_t batch, bool training);
 // bert.cpp. Options layers (12), hidden (768), heads (12), sequence (128), positions (512), vocab (30522), dropout (0).
 Model build_bert(const record::ModelConfig& config, std::int64_t batch, bool training);
+// llama.cpp. Options layers (16), hidden (2048), heads (32), kv_heads (8, or heads where 8 does not divide
+// them), feed_forward (2/3 of 4 hidden, rounded up to 256), sequence (256), vocab (32000), theta (10000) of the rotary
+// positions, tied (false).
+Model build_llama(const record::ModelConfig& config, std::int64_t batch, bool training);
 // xs_transformer.cpp. Options instruments (1000), features (64), layers (4), hidden (256), heads (4), dropout (0).
 Model build_xs_transformer(const record::ModelConfig& config, std::int64_t batch, bool training);
 

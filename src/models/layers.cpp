@@ -7,6 +7,7 @@
 #include "graph/ops/batchnorm.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/rmsnorm.h"
 
 namespace headway::models {
 
@@ -42,6 +43,12 @@ ValueId layernorm_layer(Graph& graph, const std::string& name, ValueId x) {
   const ValueId gamma = graph.add_parameter(name + ".weight", {n}, {Initializer::Kind::kFill, 1.0});
   const ValueId beta = graph.add_parameter(name + ".bias", {n}, {Initializer::Kind::kFill, 0.0});
   return layernorm(graph, x, gamma, beta);
+}
+
+ValueId rmsnorm_layer(Graph& graph, const std::string& name, ValueId x, double eps) {
+  scoped(graph, name);
+  const std::int64_t n = graph.value(x).type.shape[-1];
+  return rmsnorm(graph, x, graph.add_parameter(name + ".weight", {n}, {Initializer::Kind::kFill, 1.0}), eps);
 }
 
 ValueId batchnorm_layer(Graph& graph, const std::string& name, ValueId x, bool training) {

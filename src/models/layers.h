@@ -26,6 +26,9 @@ graph::ValueId linear_layer(graph::Graph& graph, const std::string& name, graph:
 
 graph::ValueId layernorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x);
 
+// RMSNorm over the last axis: a weight, no bias.
+graph::ValueId rmsnorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, double eps = 1e-5);
+
 // BatchNorm over the last axis, with "<name>.running_mean" and "<name>.running_var" as statistics of the model.
 graph::ValueId batchnorm_layer(graph::Graph& graph, const std::string& name, graph::ValueId x, bool training);
 

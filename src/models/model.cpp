@@ -21,6 +21,8 @@ std::span<const ModelRow> all_models() {
       ModelRow{"gpt", "a pre-norm transformer over tokens, learned positions, head tied or not", build_gpt},
       ModelRow{"moe", "gpt with mixtures of experts in every second layer", build_moe},
       ModelRow{"bert", "a post-norm encoder over tokens, full attention, a tied head for every token", build_bert},
+      ModelRow{"llama", "a pre-norm decoder over tokens: RMSNorm, rotary positions, grouped heads, SwiGLU",
+               build_llama},
       ModelRow{"xs_transformer", "a pre-norm transformer over the instruments of a day, full attention",
                build_xs_transformer},
   };

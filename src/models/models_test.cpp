@@ -56,6 +56,8 @@ TEST(Models, HaveTheStandardParameterCounts) {
   EXPECT_EQ(parameter_count(build_model(config_of("lstm"), 2, true).graph), 55361);
   EXPECT_EQ(parameter_count(build_model(gpt2(), 1, true).graph), 124439808);
   EXPECT_EQ(parameter_count(build_model(config_of("bert"), 1, true).graph), 109512762);
+  // 16 layers of 2048 x (3072 + 2048 + 3 x 5632 + 2), 2 x 32000 x 2048 around them, and a norm.
+  EXPECT_EQ(parameter_count(build_model(config_of("llama"), 1, true).graph), 852559872);
   EXPECT_EQ(parameter_count(build_model(config_of("moe"), 2, true).graph), 35764608);
   EXPECT_EQ(parameter_count(build_model(config_of("xs_transformer"), 1, true).graph), 3176449);
 }
@@ -87,6 +89,14 @@ TEST(Models, FusionLeavesOneNodeWhereThereWereSeveral) {
   EXPECT_EQ(count(gpt, "adamw"), 1);
   EXPECT_EQ(count(gpt, "add"), 0);
 
+  // The additions of a Llama go into its norms and their gradients, but for the gradient that gate and up share.
+  record::ModelConfig small = config_of("llama");
+  small.set("layers", "3");
+  graph::Graph llama = training_graph(small, 1);
+  run_passes(llama, {});
+  EXPECT_EQ(count(llama, "rmsnorm"), 7);
+  EXPECT_EQ(count(llama, "add"), 3);
+
   graph::Graph mlp = training_graph(config_of("mlp"), 8);
   run_passes(mlp, {});
   EXPECT_EQ(count(mlp, "activation") + count(mlp, "activation_grad"), 0);
@@ -113,6 +123,11 @@ TEST(Models, RejectWhatTheyCannotBuild) {
     record::ModelConfig moe = config_of("moe");
     moe.set(key, value);
     EXPECT_THROW(build_model(moe, 1, true), UserError) << key << " " << value;
+  }
+  for (const auto& [key, value] : {std::pair{"kv_heads", "3"}, {"kv_heads", "64"}, {"heads", "2048"}, {"theta", "0"}}) {
+    record::ModelConfig llama = config_of("llama");
+    llama.set(key, value);
+    EXPECT_THROW(build_model(llama, 1, true), UserError) << key << " " << value;
   }
   record::ModelConfig unknown = config_of("mlp");
   unknown.set("widht", "5");

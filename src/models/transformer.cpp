@@ -30,16 +30,22 @@ void require_heads(const record::ModelConfig& config, std::int64_t hidden, std::
 TransformerInitialisation::TransformerInitialisation(std::int64_t layers)
     : residual{Initializer::Kind::kNormal, 0.02 / std::sqrt(2.0 * static_cast<double>(layers))} {}
 
-TokenInput add_tokens(Model& model, const TokenSizes& sizes, const Initializer& weight) {
+TokenIds add_token_inputs(Model& model, std::int64_t batch, std::int64_t sequence, std::int64_t vocab) {
   model.item = "token";
-  model.items_per_sample = sizes.sequence;
-  model.predictions_per_sample = sizes.sequence;
-  model.sample.sequence = sizes.sequence;
-  model.sample.vocab = sizes.vocab;
+  model.items_per_sample = sequence;
+  model.predictions_per_sample = sequence;
+  model.sample.sequence = sequence;
+  model.sample.vocab = vocab;
+  const graph::TensorType ids{DType::kI32, {batch, sequence}};
+  const ValueId input = model.graph.add_input("input", ids);
+  return {input, model.graph.add_input("target", ids)};
+}
+
+TokenInput add_tokens(Model& model, const TokenSizes& sizes, const Initializer& weight) {
   Graph& graph = model.graph;
   TokenInput tokens;
-  const ValueId input = graph.add_input("input", {DType::kI32, {sizes.batch, sizes.sequence}});
-  tokens.target = graph.add_input("target", {DType::kI32, {sizes.batch, sizes.sequence}});
+  const auto [input, target] = add_token_inputs(model, sizes.batch, sizes.sequence, sizes.vocab);
+  tokens.target = target;
   tokens.table = graph.add_parameter("tok_embedding.weight", {sizes.vocab, sizes.hidden}, weight);
   const ValueId positions = graph.add_parameter("pos_embedding.weight", {sizes.positions, sizes.hidden}, weight);
   scoped(graph, "tok_embedding");

@@ -46,7 +46,13 @@ struct TokenSizes {
   std::int64_t batch = 1, sequence = 1, positions = 1, vocab = 1, hidden = 1;
 };
 
-// Says what a sample of tokens is, and adds "input", "target" and both embeddings.
+// Says what a sample of tokens is, and adds "input" and "target": [batch, sequence].
+struct TokenIds {
+  graph::ValueId input = graph::kNoValue, target = graph::kNoValue;
+};
+TokenIds add_token_inputs(Model& model, std::int64_t batch, std::int64_t sequence, std::int64_t vocab);
+
+// The same, and both embeddings.
 TokenInput add_tokens(Model& model, const TokenSizes& sizes, const graph::Initializer& weight);
 
 // Adds the layers of one model to its graph, in order.

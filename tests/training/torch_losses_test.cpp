@@ -176,8 +176,8 @@ TEST_P(TorchLosses, SeeADefect) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* model : {"mlp", "convnet", "gpt", "lstm", "gru", "gpt2", "bert", "moe", "xs_transformer", "tcn",
-                            "norm_net", "deeplob", "resnet"}) {
+  for (const char* model : {"mlp", "convnet", "gpt", "lstm", "gru", "gpt2", "bert", "llama", "moe", "xs_transformer",
+                            "tcn", "norm_net", "deeplob", "resnet"}) {
     for (const char* run : {"sgd", "adamw", "adamw_accumulate_2"}) cases.push_back({model, run});
   }
   return cases;

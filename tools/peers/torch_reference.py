@@ -81,6 +81,9 @@ MODELS = {
                        {"instruments": 21, "features": 6, "layers": 2, "hidden": 24, "heads": 3, "days": 1}, 20),
     "bert": (torch_workloads.bert,
              {"layers": 2, "hidden": 24, "heads": 3, "sequence": 12, "vocab": 40, "batch": 2, "positions": 17}, 20),
+    "llama": (torch_workloads.llama,
+              {"layers": 2, "hidden": 24, "heads": 6, "kv_heads": 2, "feed_forward": 40, "sequence": 12, "vocab": 40,
+               "batch": 2}, 20),
     # 20 tokens of 2 choices for 5 experts that take 7: some are dropped.
     "moe": (torch_workloads.moe,
             {"layers": 2, "hidden": 16, "heads": 2, "sequence": 10, "vocab": 24, "batch": 2, "experts": 5,

@@ -350,6 +350,86 @@ def bert(layers: int = 12, hidden: int = 768, heads: int = 12, sequence: int = 1
     return Workload(Bert(layers, hidden, heads, positions, vocab), plain.make_batch, plain.loss_fn)
 
 
+class GroupedAttention(nn.Module):
+    """Causal self-attention with rotary positions, fewer heads of keys and values than of queries, and no biases."""
+
+    def __init__(self, hidden: int, heads: int, kv_heads: int, positions: int, theta: float):
+        super().__init__()
+        self.size = hidden // heads
+        self.heads = [heads, kv_heads, kv_heads]
+        self.qkv = nn.Linear(hidden, sum(self.heads) * self.size, bias=False)
+        self.proj = nn.Linear(hidden, hidden, bias=False)
+        frequencies = theta ** (torch.arange(0, self.size, 2, dtype=torch.float64) / -self.size)
+        angles = torch.arange(positions, dtype=torch.float64)[:, None] * frequencies
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rotate(self, x: Tensor) -> Tensor:
+        """Turns the channels d and d + size / 2 of each head by the angles of the positions."""
+        cos, sin = (t[:x.shape[2]].to(x.dtype) for t in (self.cos, self.sin))
+        left, right = x.chunk(2, -1)
+        return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.qkv(x).unflatten(-1, (-1, self.size)).transpose(1, 2).split(self.heads, 1)
+        y = F.scaled_dot_product_attention(self.rotate(q), self.rotate(k), v, is_causal=True, enable_gqa=True)
+        return self.proj(y.transpose(1, 2).flatten(2))
+
+
+class SwiGlu(nn.Module):
+    """The gated feed-forward layers of Llama."""
+
+    def __init__(self, hidden: int, width: int):
+        super().__init__()
+        self.gate = nn.Linear(hidden, width, bias=False)
+        self.up = nn.Linear(hidden, width, bias=False)
+        self.down = nn.Linear(width, hidden, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+class LlamaBlock(nn.Module):
+    """A pre-norm transformer layer with RMSNorm."""
+
+    def __init__(self, attention: GroupedAttention, hidden: int, width: int):
+        super().__init__()
+        self.norm1 = nn.RMSNorm(hidden, eps=1e-5)
+        self.attn = attention
+        self.norm2 = nn.RMSNorm(hidden, eps=1e-5)
+        self.mlp = SwiGlu(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class Llama(nn.Module):
+    """Token ids [batch, sequence] -> logits [batch, sequence, vocab]."""
+
+    def __init__(self, vocab: int, hidden: int, layers: list[LlamaBlock]):
+        super().__init__()
+        self.tok_embedding = nn.Embedding(vocab, hidden)
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.RMSNorm(hidden, eps=1e-5)
+        self.head = nn.Linear(hidden, vocab, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.tok_embedding(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def llama(layers: int = 16, hidden: int = 2048, heads: int = 32, kv_heads: int = 8, feed_forward: int = 5632,
+          sequence: int = 256, vocab: int = 32000, batch: int = 1, theta: float = 10000.0) -> Workload:
+    """Next-token prediction as gpt, by a Llama."""
+    plain = gpt(1, hidden, heads, sequence, vocab, batch)
+    blocks = [LlamaBlock(GroupedAttention(hidden, heads, kv_heads, sequence, theta), hidden, feed_forward)
+              for _ in range(layers)]
+    return Workload(Llama(vocab, hidden, blocks), plain.make_batch, plain.loss_fn)
+
+
 class XsTransformer(nn.Module):
     """[days, instruments, features] -> [days, instruments, 1]; every instrument attends to all."""
 
