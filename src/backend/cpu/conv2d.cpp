@@ -91,7 +91,7 @@ class ConvKernel final : public CpuKernel {
         row += weights_.in;
       }
     }
-    phase.runs = runs_of(std::move(runs), 1, panel_);
+    phase.runs = runs_of(runs, 1, panel_);
     const std::int64_t step_y = y.step * plan_.axis(1).out_size * weights_.out, step_x = x.step * weights_.out;
     const std::int64_t image = plan_.axis(0).out_size * plan_.axis(1).out_size * weights_.out;
     const std::int64_t first = y.first * plan_.axis(1).out_size * weights_.out + x.first * weights_.out;

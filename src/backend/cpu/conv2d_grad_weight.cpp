@@ -97,7 +97,7 @@ class ConvGradWeightKernel final : public CpuKernel {
         runs.push_back({plan_.window_offset(image, row, 0), plan_.axis(1).count()});
       }
     }
-    return runs_of(std::move(runs), plan_.position_step(), panel_);
+    return runs_of(runs, plan_.position_step(), panel_);
   }
 
   void part(std::int64_t tile, const KernelArgs& args, float* scratch_dy, float* scratch_window) const {

@@ -146,7 +146,7 @@ void ConvPlan::copy_window(const ConvBlock& block, const float* x, const float* 
   }
 }
 
-ConvRuns runs_of(std::vector<shifted::Run> long_runs, std::int64_t step, std::int64_t panel) {
+ConvRuns runs_of(const std::vector<shifted::Run>& long_runs, std::int64_t step, std::int64_t panel) {
   ConvRuns result;
   for (const shifted::Run& run : long_runs) result.depth += run.count;
   const std::int64_t groups = divide_up(result.depth, std::max<std::int64_t>(kPanelFloats / panel, 1));

@@ -113,6 +113,6 @@ struct ConvRuns {
   std::vector<RunGroup> groups;
   std::int64_t depth = 0;
 };
-ConvRuns runs_of(std::vector<shifted::Run> long_runs, std::int64_t step, std::int64_t panel);
+ConvRuns runs_of(const std::vector<shifted::Run>& long_runs, std::int64_t step, std::int64_t panel);
 
 }  // namespace headway::backend

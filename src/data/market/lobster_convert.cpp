@@ -136,7 +136,7 @@ class DayConverter {
   // False when the row is to be left out.
   bool read_book() {
     const auto cells = book_.cells();
-    if (cells.size() != static_cast<std::size_t>(4 * levels_)) {
+    if (cells.size() != 4 * static_cast<std::size_t>(levels_)) {
       fail(book_, fmt::format("{} cells, {} levels need {}", cells.size(), levels_, 4 * levels_));
     }
     now_.ask.clear();
@@ -144,8 +144,8 @@ class DayConverter {
     features_.assign(cells.size(), 0);
     bool usable = true;
     for (int level = 0; level < levels_; ++level) {
-      usable = read_level(static_cast<std::size_t>(4 * level), level, now_.ask, 1) && usable;
-      usable = read_level(static_cast<std::size_t>(4 * level + 2), level, now_.bid, -1) && usable;
+      usable = read_level(4 * static_cast<std::size_t>(level), level, now_.ask, 1) && usable;
+      usable = read_level(4 * static_cast<std::size_t>(level) + 2, level, now_.bid, -1) && usable;
     }
     if (!now_.ask.empty() && !now_.bid.empty() && now_.ask[0].price <= now_.bid[0].price) {
       fail(book_, fmt::format("the book is crossed: ask {} is not over bid {}", now_.ask[0].price, now_.bid[0].price));

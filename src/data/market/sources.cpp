@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "data/market/series_sim.h"
@@ -51,7 +52,7 @@ Split open_xs_sim(const SourceOptions& options) {
   const Shape& shape = options.windows.input_shape;
   const bool given = shape.rank() == 2;
   const std::int64_t instruments = given ? shape[0] : 1000, features = given ? shape[1] : options.features;
-  const auto valid = static_cast<std::int64_t>(static_cast<double>(options.rows) * options.valid + 0.5);
+  const auto valid = static_cast<std::int64_t>(std::llround(static_cast<double>(options.rows) * options.valid));
   if (options.valid > 0 && (valid < 1 || valid >= options.rows)) {
     throw UserError(fmt::format("xs_sim: valid {} of {} days leaves none for {}", options.valid, options.rows,
                                 valid < 1 ? "validation" : "training"));

@@ -45,7 +45,8 @@ std::vector<int> broadcast_factors(const Shape& from, const Shape& to, int& next
   return factors;
 }
 
-ValueId sum_to(Graph& graph, ValueId x, Shape shape) {
+ValueId sum_to(Graph& graph, ValueId x, const Shape& wanted) {
+  const Shape shape(wanted.dims());  // `wanted` may lie in the graph, which grows
   const Shape from = graph.value(x).type.shape;
   if (from == shape) return x;
   const std::int64_t missing = from.rank() - shape.rank();
@@ -56,7 +57,8 @@ ValueId sum_to(Graph& graph, ValueId x, Shape shape) {
   // Of leading axes alone: the sum that biases have, too.
   if (static_cast<std::int64_t>(stretched.size()) == missing) return sum_leading(graph, x, shape.rank());
   const ValueId sum = reduce_sum(graph, x, std::move(stretched));
-  return graph.value(sum).type.shape == shape ? sum : reshape(graph, sum, shape);
+  if (graph.value(sum).type.shape == shape) return sum;
+  return reshape(graph, sum, shape);
 }
 
 namespace {

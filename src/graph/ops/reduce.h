@@ -37,6 +37,6 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 std::vector<int> broadcast_factors(const Shape& from, const Shape& to, int& next);
 // The gradient of an operand of `shape` from that of what it was broadcast to: the sum over the stretched axes. The
 // shape is a value: those of the graph move when it gets nodes.
-ValueId sum_to(Graph& graph, ValueId x, Shape shape);
+ValueId sum_to(Graph& graph, ValueId x, const Shape& wanted);
 
 }  // namespace headway::graph
