@@ -35,8 +35,7 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 // Factors of the axes of an operand that broadcasts to `to`, whose axes have the factors 0, 1, ...: the same where it
 // is not stretched; `next` and following where it is.
 std::vector<int> broadcast_factors(const Shape& from, const Shape& to, int& next);
-// The gradient of an operand of `shape` from that of what it was broadcast to: the sum over the stretched axes. The
-// shape is a value: those of the graph move when it gets nodes.
+// The gradient of an operand of shape `wanted` from that of what it was broadcast to: the sum over the stretched axes.
 ValueId sum_to(Graph& graph, ValueId x, const Shape& wanted);
 
 }  // namespace headway::graph
