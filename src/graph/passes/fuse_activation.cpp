@@ -109,8 +109,8 @@ bool fuse_activation_conv_grad_at(Rewriter& graph, const Graph& values, std::siz
   ValueId dy = act.inputs[0], saved = act.inputs[1], gradient = act.outputs[0];
   // conv1d: what it reshaped after the activation is reshaped back here, so both can be had before.
   const std::size_t view = graph.only_reader(gradient, reshape_op());
-  const std::size_t saved_view = reshape_to(graph, saved);
   if (view != graph.size()) {
+    const std::size_t saved_view = reshape_to(graph, saved);
     if (saved_view == graph.size()) return false;
     gradient = graph.node(view).outputs[0];
     saved = graph.node(saved_view).inputs[0];
