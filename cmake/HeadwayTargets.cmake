@@ -10,7 +10,7 @@ if(HEADWAY_WERROR)
 endif()
 if(HEADWAY_SANITIZE)
   target_compile_options(headway_options INTERFACE -fsanitize=${HEADWAY_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all)
+                         -fno-sanitize-recover=all -Wno-maybe-uninitialized)  # GCC warns falsely there
   target_link_options(headway_options INTERFACE -fsanitize=${HEADWAY_SANITIZE})
 endif()
 

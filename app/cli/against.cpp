@@ -102,12 +102,20 @@ record::Result bench_against_torch(const std::string& workload, const AgainstTor
   result.time = record::utc_now();
   for (const auto& [peer, samples] : measured.peers) result.samples[peer + " step_ms"] = samples;
   const std::vector<double> ours = own_losses(workload, options, folder.path());
-  const std::vector<double> theirs = bench::torch_losses(against, folder.path() / "parameters.safetensors",
-                                                         folder.path() / "batches.safetensors", kLosses);
+  const auto torch_losses = [&](DType dtype) {
+    progress->update("losses", 0, 0, fmt::format("torch {}", name_of(dtype)));
+    return bench::torch_losses(against, folder.path() / "parameters.safetensors", folder.path() / "batches.safetensors",
+                               kLosses, dtype);
+  };
+  const std::vector<double> theirs = torch_losses(DType::kF32);
+  const std::vector<double> exact = torch_losses(DType::kF64);
   result.samples["loss"] = ours;
   result.samples["torch eager loss"] = theirs;
+  result.samples["torch float64 loss"] = exact;
   result.metrics.loss = ours.back();
   result.metrics.loss_difference = bench::largest_relative_difference(ours, theirs);
+  result.metrics.loss_error = bench::largest_relative_difference(ours, exact);
+  result.metrics.peer_loss_error = bench::largest_relative_difference(theirs, exact);
   store_result(result);
   return result;
 }

@@ -168,9 +168,12 @@ Against measure_against_torch(const AgainstOptions& options) {
 }
 
 std::vector<double> torch_losses(const AgainstOptions& options, const std::filesystem::path& parameters,
-                                 const std::filesystem::path& batches, std::int64_t count) {
-  Process process(command_of(
-      options, {"--losses", std::to_string(count), "--init", parameters.string(), "--batches", batches.string()}));
+                                 const std::filesystem::path& batches, std::int64_t count, DType dtype) {
+  HEADWAY_CHECK(dtype == DType::kF32 || dtype == DType::kF64, "PyTorch's losses are asked for in f32 or f64");
+  std::vector<std::string> more = {"--losses",          std::to_string(count), "--init",
+                                   parameters.string(), "--batches",           batches.string()};
+  if (dtype == DType::kF64) more.emplace_back("--double");
+  Process process(command_of(options, more));
   const Json answer = answer_of(process, kStart);
   process.finish(kStart);
   return answer.at("losses").get<std::vector<double>>();

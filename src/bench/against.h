@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/progress.h"
 #include "record/result.h"
 
@@ -39,8 +40,9 @@ Against measure_against_torch(const AgainstOptions& options);
 // EnvironmentError when `python` cannot import what the peers of tools/peers need, saying how to get it.
 void require_torch(const std::string& python);
 
-// PyTorch's losses of the first `count` steps from these parameters on these batches (safetensors), eager.
+// PyTorch's losses of the first `count` steps from these parameters on these batches (safetensors), eager, computed in
+// f32 or f64.
 std::vector<double> torch_losses(const AgainstOptions& options, const std::filesystem::path& parameters,
-                                 const std::filesystem::path& batches, std::int64_t count);
+                                 const std::filesystem::path& batches, std::int64_t count, DType dtype);
 
 }  // namespace headway::bench

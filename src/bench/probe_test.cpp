@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -82,7 +83,10 @@ TEST(Probe, OperandsRotate) {
   plan.add_flat_ops();
   std::vector<ProbePoint> points = plan.take();
   ProbeMemory memory(*device, Bytes(1 << 20), points);
-  ProbePoint& point = points.front();  // add of 8192 floats: 32 KiB an operand
+  const auto two_operands = [&](ProbePoint& candidate) { return memory.bind(candidate).inputs.size() == 2; };
+  const auto found = std::find_if(points.begin(), points.end(), two_operands);
+  ASSERT_NE(found, points.end());
+  ProbePoint& point = *found;
   const ProbeMemory::Binding first = memory.bind(point), second = memory.bind(point);
   EXPECT_NE(first.inputs[0], second.inputs[0]);
   EXPECT_NE(first.inputs[0], first.inputs[1]);

@@ -59,6 +59,8 @@ struct Metrics {
   std::optional<double> cache_misses_per_step;  // of the last level
   std::optional<double> joules_per_step;        // of all processor packages
   std::optional<double> loss_difference;        // largest relative one from a peer's over the first steps
+  std::optional<double> loss_error;             // the same from the peer's in f64: what rounding did here
+  std::optional<double> peer_loss_error;        // and what it did there
 
   bool operator==(const Metrics&) const = default;
 };

@@ -76,6 +76,8 @@ void visit_metrics(Self& metrics, Visit&& visit) {
   visit("cache_misses_per_step", metrics.cache_misses_per_step);
   visit("joules_per_step", metrics.joules_per_step);
   visit("loss_difference", metrics.loss_difference);
+  visit("loss_error", metrics.loss_error);
+  visit("peer_loss_error", metrics.peer_loss_error);
 }
 
 template <class Self, class Visit>

@@ -57,7 +57,9 @@ Result full_result() {
                     1.5e9,
                     2e6,
                     42.0,
-                    1e-6};
+                    1e-6,
+                    2e-6,
+                    3e-6};
   result.breakdown = {{"matmul", 1.5, 1.25, 0.6, 1e9, 2e6, "compute"},
                       {"gelu", 0.5, std::nullopt, 0.2, 1e6, 4e6, "memory"}};
   result.peers = {{"torch eager", 3.5, 1.4, 1.2, 1.5}};

@@ -861,6 +861,9 @@ def make_trainer(options: argparse.Namespace, mode: str) -> Trainer:
         synthetic, batches = batches[0], load_batches(options.batches)
         batches = shaped(batches, synthetic)
         check_batches(batches, synthetic, options.batches)
+    if options.double:
+        workload.module.double()
+        batches = [tuple(t.double() if t.is_floating_point() else t for t in batch) for batch in batches]
     return Trainer(workload, batches, optimizer_of(options), compiled=mode == "compile",
                    channels_last=options.channels_last and workload.images,
                    accumulate=options.accumulate)
@@ -951,12 +954,15 @@ def parse_options() -> argparse.Namespace:
 
     group = parser.add_argument_group("instead of timing")
     group.add_argument("--losses", type=int, metavar="N", help="print the losses of the first N steps")
+    group.add_argument("--double", action="store_true", help="those losses in float64: what rounding does not touch")
     group.add_argument("--serve", action="store_true",
                        help="time `step N` for each such line of the input, until `quit`")
 
     options = parser.parse_args()
     if options.serve and (options.mode == "both" or options.losses is not None):
         parser.error("--serve takes one mode and no --losses")
+    if options.double and options.losses is None:
+        parser.error("--double needs --losses")
     for name, least in (("threads", 1), ("steps", 1), ("warmup", 0), ("accumulate", 1), ("losses", 1)):
         if (value := getattr(options, name)) is not None and value < least:
             parser.error(f"--{name} must be at least {least}")
