@@ -103,7 +103,7 @@ record::Result bench_against_torch(const std::string& workload, const AgainstTor
   for (const auto& [peer, samples] : measured.peers) result.samples[peer + " step_ms"] = samples;
   const std::vector<double> ours = own_losses(workload, options, folder.path());
   const auto torch_losses = [&](DType dtype) {
-    progress->update("losses", 0, 0, fmt::format("torch {}", name_of(dtype)));
+    if (progress) progress->update("losses", 0, 0, fmt::format("torch {}", name_of(dtype)));
     return bench::torch_losses(against, folder.path() / "parameters.safetensors", folder.path() / "batches.safetensors",
                                kLosses, dtype);
   };
