@@ -4,14 +4,10 @@
 
 #include "app/report/words.h"
 #include "base/text.h"
+#include "bench/first_losses.h"
 
 namespace headway::app {
 namespace {
-
-// Losses are equal within the bound of the tests for AdamW in f32, or where ours are not much farther from those in
-// f64 than the peer's are: what is left then is rounding, which training amplifies (docs/measuring.md).
-constexpr double kEqualLosses = 1e-3;
-constexpr double kRoundingFactor = 4;
 
 std::string row(const char* label, const std::string& text) {
   return fmt::format("  {:<12}{}\n", label, text);
@@ -66,7 +62,8 @@ std::string step_rows(const record::Result& result) {
   return out;
 }
 
-std::string training_rows(const record::Metrics& metrics) {
+std::string training_rows(const record::Result& result) {
+  const record::Metrics& metrics = result.metrics;
   std::string out;
   if (metrics.loss) {
     std::string text = fmt::format("{:.5g}", *metrics.loss);
@@ -78,16 +75,13 @@ std::string training_rows(const record::Metrics& metrics) {
     if (metrics.valid_r2) text += fmt::format("   R2 {:.3f}", *metrics.valid_r2);
     out += row("loss", text);
   }
-  if (metrics.loss_difference) {
-    const bool rounding = metrics.loss_error && metrics.peer_loss_error &&
-                          *metrics.loss_error <= kRoundingFactor * *metrics.peer_loss_error;
-    const bool equal = *metrics.loss_difference <= kEqualLosses || rounding;
+  if (metrics.loss_difference && metrics.loss_error && metrics.peer_loss_error) {
+    const bool equal = bench::losses_agree(result.samples.at("loss"), result.samples.at("torch eager loss"),
+                                           result.samples.at("torch float64 loss"));
     out += row("losses", fmt::format("the first 20 {} PyTorch's: {:.1e} apart at most", equal ? "are" : "ARE NOT",
                                      *metrics.loss_difference));
-    if (metrics.loss_error && metrics.peer_loss_error) {
-      out += row("", fmt::format("from the same in float64: {:.1e} here, {:.1e} in PyTorch", *metrics.loss_error,
-                                 *metrics.peer_loss_error));
-    }
+    out += row("", fmt::format("from the same in float64: {:.1e} here, {:.1e} in PyTorch", *metrics.loss_error,
+                               *metrics.peer_loss_error));
   }
   if (metrics.steps && metrics.epochs) {
     out += row("trained", fmt::format("{} steps, {:.3g} epochs", *metrics.steps, *metrics.epochs));
@@ -159,7 +153,7 @@ std::string meter_row(const record::Metrics& metrics) {
 }  // namespace
 
 std::string console_text(const record::Result& result) {
-  std::string out = headline(result) + step_rows(result) + training_rows(result.metrics) + meter_row(result.metrics) +
+  std::string out = headline(result) + step_rows(result) + training_rows(result) + meter_row(result.metrics) +
                     peer_table(result) + breakdown_table(result);
   for (const std::string& note : result.notes) out += wrapped("  note: " + note, 8);
   return out + "\n";

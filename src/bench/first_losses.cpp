@@ -70,4 +70,22 @@ double largest_relative_difference(const std::vector<double>& a, const std::vect
   return worst;
 }
 
+bool losses_agree(const std::vector<double>& ours, const std::vector<double>& theirs,
+                  const std::vector<double>& exact) {
+  constexpr double kEqual = 1e-3;    // the bound of the tests for AdamW in f32
+  constexpr double kAmplified = 10;  // what a step or two make of a difference once it grows
+  HEADWAY_CHECK(ours.size() == theirs.size() && ours.size() == exact.size(),
+                fmt::format("{}, {} and {} losses", ours.size(), theirs.size(), exact.size()));
+  double rounding = 0;
+  for (std::size_t step = 0; step < ours.size(); ++step) {
+    const double scale = std::abs(exact[step]);
+    rounding = std::max(rounding, std::abs(theirs[step] - exact[step]) / scale);
+    const double difference = std::abs(ours[step] - theirs[step]) / scale,
+                 error = std::abs(ours[step] - exact[step]) / scale;
+    if (!(difference <= kEqual) && !(error <= kAmplified * rounding)) return false;
+    if (!std::isfinite(difference) || !std::isfinite(error)) return false;
+  }
+  return true;
+}
+
 }  // namespace headway::bench

@@ -19,4 +19,9 @@ std::vector<double> first_losses(runtime::TrainingSession& session, const data::
 // The largest |a - b| / |b| over two series of the same length.
 double largest_relative_difference(const std::vector<double>& a, const std::vector<double>& b);
 
+// Whether two f32 runs of a training differ by no more than rounding, which every step amplifies: at each step `ours`
+// is within 1e-3 of `theirs` (relative), or within ten times the largest distance that `theirs` has had so far from
+// `exact`, the same training in f64. Three series of one length; false where one is not finite.
+bool losses_agree(const std::vector<double>& ours, const std::vector<double>& theirs, const std::vector<double>& exact);
+
 }  // namespace headway::bench
