@@ -306,16 +306,26 @@ TEST(KernelHarness, FindsAnElementNotWritten) {
                "was not written");
 }
 
+// One tile writes: several would race, which is another defect.
 TEST(KernelHarness, FindsWritesOutside) {
-  expect_found(planted([](std::int64_t, const KernelArgs& args) { output(args, 0)[1000] = 0; }),
+  expect_found(planted([](std::int64_t tile, const KernelArgs& args) {
+                 if (tile == 9) output(args, 0)[1000] = 0;
+               }),
                "wrote around output 0");
-  expect_found(planted([](std::int64_t, const KernelArgs& args) { output(args, 0)[-1] = 0; }), "wrote around output 0");
-  expect_found(planted([](std::int64_t, const KernelArgs& args) { args.workspace[64] = std::byte{0}; }),
+  expect_found(planted([](std::int64_t tile, const KernelArgs& args) {
+                 if (tile == 9) output(args, 0)[-1] = 0;
+               }),
+               "wrote around output 0");
+  expect_found(planted([](std::int64_t tile, const KernelArgs& args) {
+                 if (tile == 9) args.workspace[64] = std::byte{0};
+               }),
                "wrote outside the workspace");
 }
 
 TEST(KernelHarness, FindsAChangedInput) {
-  expect_found(planted([](std::int64_t, const KernelArgs& args) { const_cast<float*>(input(args, 0))[5] = 0; }),
+  expect_found(planted([](std::int64_t tile, const KernelArgs& args) {
+                 if (tile == 9) const_cast<float*>(input(args, 0))[5] = 0;
+               }),
                "changed input 0");
 }
 
