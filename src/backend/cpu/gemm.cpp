@@ -24,6 +24,7 @@ using gemm::PanelProduct;
 constexpr std::int64_t kStrip = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM ? 8 : 4;
 constexpr std::int64_t kVectors = 3;
 constexpr std::int64_t kPanel = kVectors * kLanes;
+static_assert(kPanel * (gemm::kDepth + gemm::kDepth / 8) <= gemm::kPanelFloats);
 
 // c [kRows, columns] = or += a [kRows, k] times k rows of a panel that is kWide vectors wide.
 template <int kRows, int kWide, bool kPackedA>
@@ -67,15 +68,26 @@ HWY_NOINLINE void strip_times_panel(std::int64_t k, const float* HWY_RESTRICT a,
   }
 }
 
+HWY_INLINE void fetch(const gemm::Block& block, std::int64_t first, std::int64_t rows) {
+  constexpr std::int64_t kLine = 16;
+  for (std::int64_t row = first; row < std::min(first + rows, block.rows); ++row) {
+    const float* data = block.data + row * block.stride;
+    for (std::int64_t j = 0; j < block.columns; j += kLine) __builtin_prefetch(data + j, 0, 2);
+    __builtin_prefetch(data + block.columns - 1, 0, 2);
+  }
+}
+
 // All strips of a, over `depth` of the inner axis from `first` on.
 template <int kWide, bool kPackedA>
 void strips_times_panel(const PanelProduct& p, std::int64_t first, std::int64_t depth) {
   const std::int64_t b_stride = p.panel_stride == 0 ? kWide * kLanes : p.panel_stride;
   const float* b = p.panel + first * b_stride;
   std::int64_t row = 0;
+  const std::int64_t fetched = divide_up(p.ahead.rows * kStrip, std::max<std::int64_t>(p.m, 1));  // with every strip
   const auto run = [&](auto rows) HWY_ATTR {
     constexpr int kRows = decltype(rows)::value;
     for (; row + kRows <= p.m; row += kRows) {
+      fetch(p.ahead, row / kStrip * fetched, fetched);
       const float* a =
           kPackedA ? p.a + row / kStrip * kStrip * p.k + row % kStrip + first * kStrip : p.a + row * p.a_stride + first;
       strip_times_panel<kRows, kWide, kPackedA>(depth, a, p.a_stride, b, b_stride, p.columns, p.c + row * p.c_stride,
@@ -169,18 +181,43 @@ void pack_rows(const Matrix& b, std::int64_t n, std::int64_t rows, std::int64_t 
   }
 }
 
-// One vector of columns of b [rows, ..] with contiguous columns, into every step-th place of `to`.
+// Four elements of each of kLanes columns of b, which are contiguous: block i of vector r is from column 4 i + r.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, const float* from, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(Tag()) == 4) {
+    return hn::LoadU(tag, from);
+  } else {
+    const hn::Half<Tag> half;
+    const auto upper = load_blocks(half, from + static_cast<std::int64_t>(hn::MaxLanes(half)) * stride, stride);
+    return hn::Combine(tag, upper, load_blocks(half, from, stride));
+  }
+}
+
+// One vector of columns of b [rows, ..] whose columns are contiguous, into every step-th place of `to`.
 void pack_transposed(const Matrix& b, std::int64_t columns, std::int64_t rows, float* to, std::int64_t step) {
   std::int64_t i = 0;
-#if HWY_CAP_GE256
   if (columns >= kLanes) {
-    const hn::RebindToSigned<FloatTag> ints;
-    const auto index = hn::Mul(hn::Iota(ints, 0), hn::Set(ints, static_cast<std::int32_t>(b.column_stride)));
-    for (; i < rows; ++i) {
-      hn::StoreU(hn::GatherIndex(FloatTag(), b.data + i * b.row_stride, index), FloatTag(), to + i * step);
+    const FloatTag tag;
+    const hn::Repartition<std::uint64_t, FloatTag> pairs;
+    const auto as_pairs = [&](FloatVector v) HWY_ATTR { return hn::BitCast(pairs, v); };
+    const auto store = [&](auto v, std::int64_t row)
+                           HWY_ATTR { hn::StoreU(hn::BitCast(tag, v), tag, to + row * step); };
+    for (; i + 4 <= rows; i += 4) {
+      const float* from = b.data + i * b.row_stride;
+      const FloatVector of_0 = load_blocks(tag, from, b.column_stride);
+      const FloatVector of_1 = load_blocks(tag, from + b.column_stride, b.column_stride);
+      const FloatVector of_2 = load_blocks(tag, from + 2 * b.column_stride, b.column_stride);
+      const FloatVector of_3 = load_blocks(tag, from + 3 * b.column_stride, b.column_stride);
+      const auto low_01 = as_pairs(hn::InterleaveLower(tag, of_0, of_1));
+      const auto high_01 = as_pairs(hn::InterleaveUpper(tag, of_0, of_1));
+      const auto low_23 = as_pairs(hn::InterleaveLower(tag, of_2, of_3));
+      const auto high_23 = as_pairs(hn::InterleaveUpper(tag, of_2, of_3));
+      store(hn::InterleaveLower(pairs, low_01, low_23), i);
+      store(hn::InterleaveUpper(pairs, low_01, low_23), i + 1);
+      store(hn::InterleaveLower(pairs, high_01, high_23), i + 2);
+      store(hn::InterleaveUpper(pairs, high_01, high_23), i + 3);
     }
   }
-#endif
   for (; i < rows; ++i) {
     for (std::int64_t j = 0; j < kLanes; ++j) {
       to[i * step + j] = j < columns ? b.data[i * b.row_stride + j * b.column_stride] : 0.0F;

@@ -37,6 +37,9 @@ constexpr std::int64_t depth_of(std::int64_t k) {
   return steps == 0 ? 1 : (k + steps - 1) / steps;
 }
 
+// What a panel of one depth takes at most, in floats.
+inline constexpr std::int64_t kPanelFloats = 48 * (kDepth + kDepth / 8);
+
 // Packed b [k, n] in panels: columns [p * panel_columns(), ...) at p * panel_columns() * k; in a panel, row by row.
 // Columns that the last panel has more than b are zeros, up to a whole vector.
 std::int64_t packed_b_floats(std::int64_t k, std::int64_t n);
@@ -46,6 +49,12 @@ void pack_b(const Matrix& b, std::int64_t k, std::int64_t n, std::int64_t first,
 // Packed a [m, k] in strips: rows [s * strip_rows(), ...) at s * strip_rows() * k; in a strip, column by column.
 std::int64_t packed_a_floats(std::int64_t m, std::int64_t k);
 void pack_a(const Matrix& a, std::int64_t m, std::int64_t k, float* packed);
+
+// What will be read next, brought into the L2 cache while a product runs.
+struct Block {
+  const float* data = nullptr;
+  std::int64_t rows = 0, columns = 0, stride = 0;  // columns: contiguous
+};
 
 // c [m, columns] = a b, or c + a b with `add`, for one panel of b; k = 0 gives zeros, or c.
 struct PanelProduct {
@@ -57,6 +66,7 @@ struct PanelProduct {
   float* c = nullptr;
   std::int64_t c_stride = 0;
   bool add = false;
+  Block ahead;
 };
 void multiply(const PanelProduct& product);
 

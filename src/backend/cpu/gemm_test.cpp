@@ -94,9 +94,13 @@ TEST(Matmul, GradientOfTheWeightsSumsOverAllRows) {
   }
 }
 
-// Cuts of rows, of columns and of the inner axis; dot products and sums of a few rows.
+// Cuts of rows, of columns and of the inner axis; panels packed for all tiles (many rows) and by each tile; dot
+// products and sums of a few rows.
 TEST(Matmul, EveryCut) {
   Draw draw(9);
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{1601, 300}, Shape{300, 130}, {false, false, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{1601, 300}, Shape{130, 300}, {false, true, true})), "");
+  EXPECT_EQ(failures_of(matmul_problem(draw, Shape{256, 300}, Shape{250, 300}, {false, true, true})), "");
   EXPECT_EQ(failures_of(matmul_problem(draw, Shape{700, 300}, Shape{300, 1600}, {false, false, true})), "");
   EXPECT_EQ(failures_of(matmul_problem(draw, Shape{4000, 401}, Shape{4000, 100}, {true, false, true})), "");
   EXPECT_EQ(failures_of(matmul_problem(draw, Shape{4000, 1}, Shape{4000, 512}, {true, false, true})), "");

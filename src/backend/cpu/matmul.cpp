@@ -67,7 +67,9 @@ class SumsKernel final : public CpuKernel {
   void product(std::int64_t tile, const KernelArgs& args) const {
     const auto& [batches, m, n, k] = shape_;
     const std::int64_t batch = tile / grid_.tiles(), within = tile % grid_.tiles();
-    const std::int64_t part = within % grid_.inner.tiles(), block = within / grid_.inner.tiles();
+    // Parts of the inner axis last: a thread that has several tiles has them of the same part of both operands.
+    const std::int64_t blocks = grid_.rows.tiles() * grid_.columns.tiles();
+    const std::int64_t part = within / blocks, block = within % blocks;
     const std::int64_t row_tile = block % grid_.rows.tiles(), column_tile = block / grid_.rows.tiles();
     const std::int64_t row = grid_.rows.begin(row_tile), column = grid_.columns.begin(column_tile);
     const Matrix a = Matrix{input(args, 0) + batch * m * k, 1, m}.at(row, 0);

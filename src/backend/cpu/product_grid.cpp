@@ -26,11 +26,12 @@ ProductGrid whole(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t c
   return grid;
 }
 
-// Halves the longer side of the tiles, down to 16 rows and one panel.
+// Halves the tiles, their rows first, which divide more evenly than panels; down to 16 rows and one panel.
 void cut_further(ProductGrid& grid) {
   const std::int64_t panel = gemm::panel_columns();
   while (worth_cutting(grid)) {
-    if (grid.rows.size >= 32 && (grid.rows.size >= grid.columns.size || grid.columns.size < 2 * panel)) {
+    const bool many_rows = grid.rows.size >= 128;
+    if (many_rows || (grid.rows.size >= 32 && grid.columns.size < 4 * panel)) {
       cut(grid.rows, 2 * grid.rows.tiles(), gemm::strip_rows());
     } else if (grid.columns.size >= 2 * panel) {
       cut(grid.columns, 2 * grid.columns.tiles(), panel);

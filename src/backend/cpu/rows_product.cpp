@@ -4,6 +4,13 @@ namespace headway::backend {
 namespace {
 
 constexpr std::int64_t kFew = 4;
+constexpr std::int64_t kFewRowTiles = 4;  // more: panels are packed once for all
+
+// Rows and columns of a matrix as they lie in memory.
+gemm::Block block_of(const gemm::Matrix& b, std::int64_t rows, std::int64_t columns) {
+  if (b.column_stride == 1) return {b.data, rows, columns, b.row_stride};
+  return {b.data, columns, rows, b.column_stride};
+}
 
 }  // namespace
 
@@ -13,11 +20,13 @@ RowsProduct::RowsProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool tr
     form_ = Form::kDots;
   } else if (k <= kFew && (!transpose_b || k == 1)) {
     form_ = Form::kRowSums;
+  } else if (grid_.rows.tiles() <= kFewRowTiles) {
+    form_ = Form::kOwnPanels;
   }
-  if (form_ != Form::kPanels && grid_.tiles() > 0) {
+  if ((form_ == Form::kDots || form_ == Form::kRowSums) && grid_.tiles() > 0) {
     grid_ = {grid_of(m, 4 * (k + n)), {n, n}, grid_.inner};
   }
-  packing_ = Grid{form_ == Form::kPanels && grid_.tiles() > 0 ? k : 0, 64};
+  packing_ = Grid{form_ == Form::kPanels ? k : 0, 64};
 }
 
 const char* RowsProduct::variant() const {
@@ -31,8 +40,8 @@ const char* RowsProduct::variant() const {
   }
 }
 
-void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
-                        const float* b, const float* packed, float* c) const {
+void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                        std::int64_t end, const float* a, const float* b, const float* packed, float* c) const {
   gemm::PanelProduct product;
   product.m = rows;
   product.columns = columns;
@@ -41,18 +50,46 @@ void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column
   product.a_stride = std::max<std::int64_t>(k_, 1);
   product.c = c + row * n_ + column;
   product.c_stride = n_;
-  if (form_ == Form::kPanels) {
-    product.panel = packed + column * k_;
-    gemm::multiply(product);
-  } else {
-    product.panel = b;
-    product.panel_stride = form_ == Form::kDots ? k_ : n_;
-    if (form_ == Form::kDots) {
-      gemm::dots(product);
-    } else {
-      gemm::row_sums(product);
-    }
+  switch (form_) {
+    case Form::kPanels:
+      product.panel = packed + column * k_;
+      return gemm::multiply(product);
+    case Form::kOwnPanels:
+      return multiply_own(product, matrix(b).at(0, column), end - column - columns);
+    case Form::kDots:
+      product.panel = b;
+      product.panel_stride = k_;
+      return gemm::dots(product);
+    case Form::kRowSums:
+      product.panel = b;
+      product.panel_stride = n_;
+      return gemm::row_sums(product);
   }
+}
+
+// Each depth of a panel is packed into the L1 cache, where it is used.
+void RowsProduct::multiply_own(gemm::PanelProduct product, const gemm::Matrix& b, std::int64_t columns_left) const {
+  alignas(64) float panel[gemm::kPanelFloats];  // NOLINT(modernize-avoid-c-arrays): not initialised
+  product.panel = panel;
+  const std::int64_t step = gemm::depth_of(k_);
+  std::int64_t first = 0;
+  do {
+    product.k = std::min(step, k_ - first);
+    gemm::pack_b(b.at(first, 0), product.k, product.columns, 0, product.k, panel);
+    const std::int64_t next = first + product.k;
+    if (next < k_) {
+      product.ahead = block_of(b.at(next, 0), std::min(step, k_ - next), product.columns);
+    } else if (columns_left > 0) {
+      product.ahead =
+          block_of(b.at(0, product.columns), std::min(step, k_), std::min(columns_left, gemm::panel_columns()));
+    } else {
+      product.ahead = {};
+    }
+    gemm::multiply(product);
+    product.a += product.k;
+    product.add = true;
+    first += product.k;
+  } while (first < k_);
 }
 
 }  // namespace headway::backend

@@ -26,21 +26,26 @@ class RowsProduct {
     const std::int64_t row_tile = tile % grid_.rows.tiles(), column_tile = tile / grid_.rows.tiles();
     const std::int64_t row = grid_.rows.begin(row_tile), rows = grid_.rows.length(row_tile);
     const std::int64_t first = grid_.columns.begin(column_tile), length = grid_.columns.length(column_tile);
-    const std::int64_t width = form_ == Form::kPanels ? gemm::panel_columns() : length;
+    const bool in_panels = form_ == Form::kPanels || form_ == Form::kOwnPanels;
+    const std::int64_t width = in_panels ? gemm::panel_columns() : length;
     for (std::int64_t column = first; column < first + length; column += width) {
       const std::int64_t columns = std::min(width, first + length - column);
-      block(row, rows, column, columns, a, b, packed, c);
+      block(row, rows, column, columns, first + length, a, b, packed, c);
       finish(row, rows, column, columns);
     }
   }
 
  private:
-  // Few columns are dot products, few inner elements are sums of rows: b is used in place.
-  enum class Form : std::uint8_t { kPanels, kDots, kRowSums };
+  // Few columns are dot products, few inner elements are sums of rows: b is used in place. Panels are packed once for
+  // all tiles, or, where few tiles use each, by every tile for itself: a line that another core wrote costs more than
+  // packing it again.
+  enum class Form : std::uint8_t { kPanels, kOwnPanels, kDots, kRowSums };
 
   gemm::Matrix matrix(const float* b) const { return transpose_b_ ? gemm::Matrix{b, 1, k_} : gemm::Matrix{b, n_, 1}; }
-  void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
-             const float* b, const float* packed, float* c) const;
+  // `end`: of the columns of the tile.
+  void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t end,
+             const float* a, const float* b, const float* packed, float* c) const;
+  void multiply_own(gemm::PanelProduct product, const gemm::Matrix& b, std::int64_t columns_left) const;
 
   std::int64_t n_, k_;
   bool transpose_b_;
