@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -56,6 +57,7 @@ void run_on(const std::vector<int>& cpus) {
 
 Loader::Loader(const Dataset& dataset, const Sampler& sampler, LoaderOptions options)
     : dataset_(dataset), sampler_(sampler), options_(checked(std::move(options), dataset, sampler)) {
+  indices_.resize(static_cast<std::size_t>(options_.batch));
   ring_.resize(static_cast<std::size_t>(options_.depth + 1));
   for (Batch& batch : ring_) {
     for (const Field& field : dataset_.fields()) batch.arrays.push_back(allocate(options_.batch * bytes_of(field)));
@@ -102,11 +104,9 @@ void Loader::assemble(std::int64_t number) {
     at.push_back(array.bytes.get());
     sample_bytes.push_back(array.size / options_.batch);
   }
-  std::int64_t index = sampler_.index(batch.position);
-  for (std::int64_t sample = 0; sample < options_.batch && !stop_.load(std::memory_order_relaxed); ++sample) {
-    const std::int64_t next = sample + 1 < options_.batch ? sampler_.index(batch.position + sample + 1) : index;
-    dataset_.read_then(index, next, at);
-    index = next;
+  sampler_.indices(batch.position, indices_);
+  for (std::size_t sample = 0; sample < indices_.size() && !stop_.load(std::memory_order_relaxed); ++sample) {
+    dataset_.read_then(indices_[sample], indices_[std::min(sample + 1, indices_.size() - 1)], at);
     for (std::size_t field = 0; field < at.size(); ++field) at[field] += sample_bytes[field];
   }
 }

@@ -72,6 +72,7 @@ class Loader {
   const Dataset& dataset_;
   const Sampler sampler_;
   const LoaderOptions options_;
+  std::vector<std::int64_t> indices_;  // of the samples of the batch that is assembled
   std::vector<Batch> ring_;  // depth ready ones and the one that the caller holds
   std::int64_t taken_ = 0;   // batches returned by next()
   Seconds waited_;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -50,19 +51,43 @@ Permutation::Permutation(std::int64_t n) : size_(static_cast<std::uint64_t>(n)) 
   right_size_ = (size_ + left_size_ - 1) / left_size_;
 }
 
-std::int64_t Permutation::operator()(std::uint64_t seed, std::uint64_t epoch, std::int64_t index) const {
-  HEADWAY_CHECK(index >= 0 && index < size(), fmt::format("index {} of a permutation of {}", index, size_));
+// Once through the network. One element waits for Philox all the time; several keep the multipliers busy.
+template <std::size_t kCount>
+void Permutation::step(std::uint64_t seed, std::uint64_t epoch, std::int64_t* indices) const {
   const std::uint32_t rounds = size_ < kSmall ? kRoundsOfSmall : kRounds;
-  auto image = static_cast<std::uint64_t>(index);
-  do {
-    std::uint64_t left = image % left_size_, right = image / left_size_;
-    for (std::uint32_t round = 0; round < rounds; round += 2) {
-      left = add(left, round_function(seed, epoch, round, right, left_size_), left_size_);
-      right = add(right, round_function(seed, epoch, round + 1, left, right_size_), right_size_);
+  std::array<std::uint64_t, kCount> left = {}, right = {};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto index = static_cast<std::uint64_t>(indices[i]);
+    left[i] = index % left_size_;
+    right[i] = index / left_size_;
+  }
+  for (std::uint32_t round = 0; round < rounds; round += 2) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      left[i] = add(left[i], round_function(seed, epoch, round, right[i], left_size_), left_size_);
     }
-    image = left + right * left_size_;
-  } while (image >= size_);
-  return static_cast<std::int64_t>(image);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      right[i] = add(right[i], round_function(seed, epoch, round + 1, left[i], right_size_), right_size_);
+    }
+  }
+  for (std::size_t i = 0; i < kCount; ++i) indices[i] = static_cast<std::int64_t>(left[i] + right[i] * left_size_);
+}
+
+void Permutation::apply(std::uint64_t seed, std::uint64_t epoch, std::span<std::int64_t> indices) const {
+  constexpr std::size_t kAtOnce = 8;
+  for (const std::int64_t index : indices) {
+    HEADWAY_CHECK(index >= 0 && index < size(), fmt::format("index {} of a permutation of {}", index, size_));
+  }
+  std::size_t i = 0;
+  for (; i + kAtOnce <= indices.size(); i += kAtOnce) step<kAtOnce>(seed, epoch, indices.data() + i);
+  for (; i < indices.size(); ++i) step<1>(seed, epoch, indices.data() + i);
+  for (std::int64_t& image : indices) {
+    while (image >= size()) step<1>(seed, epoch, &image);
+  }
+}
+
+std::int64_t Permutation::operator()(std::uint64_t seed, std::uint64_t epoch, std::int64_t index) const {
+  apply(seed, epoch, {&index, 1});
+  return index;
 }
 
 }  // namespace headway::data

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/error.h"
 
 namespace headway::data {
@@ -18,8 +21,21 @@ Sampler::Sampler(std::uint64_t seed, std::int64_t samples, bool shuffle)
     : seed_(seed), shuffle_(shuffle), permutation_(checked_size(samples)) {}
 
 std::int64_t Sampler::index(std::int64_t position) const {
-  const SamplerState at = state(position);
-  return shuffle_ ? permutation_(seed_, static_cast<std::uint64_t>(at.epoch), at.position) : at.position;
+  std::int64_t sample = 0;
+  indices(position, {&sample, 1});
+  return sample;
+}
+
+void Sampler::indices(std::int64_t position, std::span<std::int64_t> samples) const {
+  while (!samples.empty()) {
+    const SamplerState at = state(position);
+    const std::int64_t left = permutation_.size() - at.position;  // of the epoch
+    const auto some = samples.first(std::min(samples.size(), static_cast<std::size_t>(left)));
+    std::iota(some.begin(), some.end(), at.position);
+    if (shuffle_) permutation_.apply(seed_, static_cast<std::uint64_t>(at.epoch), some);
+    samples = samples.subspan(some.size());
+    position += static_cast<std::int64_t>(some.size());
+  }
 }
 
 SamplerState Sampler::state(std::int64_t position) const {

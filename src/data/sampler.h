@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "data/permutation.h"
 
@@ -26,6 +27,9 @@ class Sampler {
 
   // The sample at a position >= 0.
   std::int64_t index(std::int64_t position) const;
+
+  // The samples at the positions from `position` on.
+  void indices(std::int64_t position, std::span<std::int64_t> samples) const;
 
   // A position as epoch and place in it, and back. UserError for a state that this data set cannot have had.
   SamplerState state(std::int64_t position) const;

@@ -23,6 +23,21 @@ TEST(Sampler, TakesEverySampleOnceAnEpoch) {
   EXPECT_NE(orders[0][0], Sampler(8, 101, true).index(0));
 }
 
+// Many at once, over the ends of epochs, with a last group of each length.
+TEST(Sampler, GivesManyAsOneByOne) {
+  for (const std::int64_t size : {1, 3, 10, 101, 2000}) {
+    for (const bool shuffle : {false, true}) {
+      const Sampler sampler(7, size, shuffle);
+      for (std::size_t count = 0; count < 40; ++count) {
+        std::vector<std::int64_t> many(count), single;
+        sampler.indices(95, many);
+        for (std::size_t at = 0; at < count; ++at) single.push_back(sampler.index(95 + static_cast<std::int64_t>(at)));
+        EXPECT_EQ(many, single) << size << " " << count;
+      }
+    }
+  }
+}
+
 TEST(Sampler, IsSequentialWithoutShuffle) {
   const Sampler sampler(7, 5, false);
   for (std::int64_t position = 0; position < 12; ++position) EXPECT_EQ(sampler.index(position), position % 5);

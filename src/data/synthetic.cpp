@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
-#include <tuple>
-#include <utility>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -18,13 +16,6 @@ constexpr std::size_t kTableSize = std::size_t{1} << 18;  // 1 MiB: stays in the
 constexpr std::uint32_t kTableStream = 0x53595442;        // "SYTB"
 constexpr std::uint32_t kRowStream = 0x5359524F;          // "SYRO"
 static_assert((kTableSize & (kTableSize - 1)) == 0);
-
-// Two independent standard normals from two words (Box-Muller, both halves).
-std::pair<float, float> two_normals(std::uint32_t first, std::uint32_t second) {
-  const double radius = std::sqrt(-2.0 * std::log((first + 1.0) * 0x1p-32));  // of (0, 1]: never of zero
-  const double angle = 2.0 * std::numbers::pi * second * 0x1p-32;
-  return {static_cast<float>(radius * std::cos(angle)), static_cast<float>(radius * std::sin(angle))};
-}
 
 }  // namespace
 
@@ -55,12 +46,11 @@ void SyntheticRows::read(std::int64_t index, std::span<std::byte* const> fields)
   };
   const PhiloxBlock first = block(0), second = block(1);
   auto* input = reinterpret_cast<float*>(fields[0]);
-  std::tie(input[0], input[1]) = two_normals(first[0], first[1]);
-  std::tie(input[2], input[3]) = two_normals(first[2], first[3]);
-  float noise = 0;
-  std::tie(input[4], noise) = two_normals(second[0], second[1]);
-  const std::size_t offset = second[2] & (kTableSize - 1);
-  std::memcpy(input + kSignalFeatures, table_.data() + offset,
+  const auto* table = table_.data();
+  for (std::size_t feature = 0; feature < 4; ++feature) input[feature] = table[first[feature] & (kTableSize - 1)];
+  input[4] = table[second[0] & (kTableSize - 1)];
+  const float noise = table[second[1] & (kTableSize - 1)];
+  std::memcpy(input + kSignalFeatures, table + (second[2] & (kTableSize - 1)),
               static_cast<std::size_t>(features_ - kSignalFeatures) * sizeof(float));
 
   static const auto noise_deviation = static_cast<float>(std::sqrt(kNoiseVariance));
