@@ -172,6 +172,12 @@ void pack_rows(const Matrix& b, std::int64_t n, std::int64_t rows, std::int64_t 
             hn::StoreU(hn::LoadU(Tag(), from + r * b.row_stride + v), Tag(), panel + r * kWidth + v);
           }
         }
+      } else if constexpr (kWidth % kLanes == 0) {
+        for (std::int64_t r = 0; r < some; ++r) {
+          for_each_vector(width, [&](auto at, std::int64_t c) HWY_ATTR {
+            Whole{}.store(at.load(from + r * b.row_stride + c), panel + r * step + c);
+          });
+        }
       } else {
         for (std::int64_t r = 0; r < some; ++r) {
           for (std::int64_t c = 0; c < step; ++c) panel[r * step + c] = c < width ? from[r * b.row_stride + c] : 0.0F;
