@@ -73,8 +73,8 @@ class Loader {
   const Sampler sampler_;
   const LoaderOptions options_;
   std::vector<std::int64_t> indices_;  // of the samples of the batch that is assembled
-  std::vector<Batch> ring_;  // depth ready ones and the one that the caller holds
-  std::int64_t taken_ = 0;   // batches returned by next()
+  std::vector<Batch> ring_;            // depth ready ones and the one that the caller holds
+  std::int64_t taken_ = 0;             // batches returned by next()
   Seconds waited_;
 
   std::mutex mutex_;

@@ -18,10 +18,10 @@ namespace headway::data {
 // noise is normal with variance 0.1. Hence the mean squared errors: 1.1 when predicting 0; 0.8134 for the best linear
 // model (it explains x0, and (2 e^-2 / s)^2 = 15 % of the sine); 0.1 when knowing the signal, the best reachable.
 //
-// All values come from a table of 2^18 normals, at places that Philox gives for (seed, row): the noise and x0 .. x4 from
-// a place each; the other features, which carry nothing, are copied from one place on. So reading a row is a copy plus
-// two Philox blocks. Within a row all features are independent; two rows share distractors (shifted) where their places
-// are near.
+// All values come from a table of 2^18 normals, at places that Philox gives for (seed, row): the noise and x0 .. x4
+// from a place each; the other features, which carry nothing, are copied from one place on. So reading a row is a copy
+// plus two Philox blocks. Within a row all features are independent; two rows share distractors (shifted) where their
+// places are near.
 class SyntheticRows : public Dataset {
  public:
   static constexpr std::int64_t kSignalFeatures = 5;

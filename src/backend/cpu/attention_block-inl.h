@@ -187,42 +187,18 @@ inline void unpack_rows(const float* HWY_RESTRICT from, std::int64_t padded, std
   }
 }
 
-// Four floats of each of the rows r, r + 4, r + 8 ... as the 128-bit blocks of one vector.
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, const float* from, std::int64_t stride) {
-  if constexpr (hn::MaxLanes(Tag()) == 4) {
-    return hn::LoadU(tag, from);
-  } else {
-    const hn::Half<Tag> half;
-    constexpr std::int64_t kUpperRow = hn::MaxLanes(Tag()) / 2;
-    return hn::Combine(tag, load_blocks(half, from + kUpperRow * stride, stride), load_blocks(half, from, stride));
-  }
-}
-
 // Transposes rows of `size` floats, times a factor, to [size, kQueryBlock]; columns up to a whole vector are zero.
 inline void pack_transposed(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t size, float factor,
                             float* HWY_RESTRICT to) {
   const FloatTag tag;
   std::int64_t r = 0;
-  const hn::Repartition<double, FloatTag> pairs;
   const FloatVector scale = splat(factor);
   for (; r + kLanes <= rows; r += kLanes, from += kLanes * stride) {
     std::int64_t d = 0;
     for (; d + 4 <= size; d += 4) {
-      const FloatVector row0 = load_blocks(tag, from + d, stride), row1 = load_blocks(tag, from + stride + d, stride);
-      const FloatVector row2 = load_blocks(tag, from + 2 * stride + d, stride),
-                        row3 = load_blocks(tag, from + 3 * stride + d, stride);
-      const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(tag, row0, row1));
-      const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(tag, row2, row3));
-      const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row0, row1));
-      const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row2, row3));
-      float* column = to + d * kQueryBlock + r;
-      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveLower(pairs, low01, low23))), tag, column);
-      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveUpper(pairs, low01, low23))), tag, column + kQueryBlock);
-      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveLower(pairs, high01, high23))), tag,
-                column + 2 * kQueryBlock);
-      hn::Store(hn::Mul(scale, hn::BitCast(tag, hn::InterleaveUpper(pairs, high01, high23))), tag,
-                column + 3 * kQueryBlock);
+      load_transposed(from + d, stride, [&](std::int64_t i, FloatVector column) HWY_ATTR {
+        hn::Store(hn::Mul(scale, column), tag, to + (d + i) * kQueryBlock + r);
+      });
     }
     for (; d < size; ++d) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane)

@@ -187,41 +187,13 @@ void pack_rows(const Matrix& b, std::int64_t n, std::int64_t rows, std::int64_t 
   }
 }
 
-// Four elements of each of kLanes columns of b, which are contiguous: block i of vector r is from column 4 i + r.
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, const float* from, std::int64_t stride) {
-  if constexpr (hn::MaxLanes(Tag()) == 4) {
-    return hn::LoadU(tag, from);
-  } else {
-    const hn::Half<Tag> half;
-    const auto upper = load_blocks(half, from + static_cast<std::int64_t>(hn::MaxLanes(half)) * stride, stride);
-    return hn::Combine(tag, upper, load_blocks(half, from, stride));
-  }
-}
-
 // One vector of columns of b [rows, ..] whose columns are contiguous, into every step-th place of `to`.
 void pack_transposed(const Matrix& b, std::int64_t columns, std::int64_t rows, float* to, std::int64_t step) {
   std::int64_t i = 0;
   if (columns >= kLanes) {
-    const FloatTag tag;
-    const hn::Repartition<std::uint64_t, FloatTag> pairs;
-    const auto as_pairs = [&](FloatVector v) HWY_ATTR { return hn::BitCast(pairs, v); };
-    const auto store = [&](auto v, std::int64_t row)
-                           HWY_ATTR { hn::StoreU(hn::BitCast(tag, v), tag, to + row * step); };
     for (; i + 4 <= rows; i += 4) {
-      const float* from = b.data + i * b.row_stride;
-      const FloatVector of_0 = load_blocks(tag, from, b.column_stride);
-      const FloatVector of_1 = load_blocks(tag, from + b.column_stride, b.column_stride);
-      const FloatVector of_2 = load_blocks(tag, from + 2 * b.column_stride, b.column_stride);
-      const FloatVector of_3 = load_blocks(tag, from + 3 * b.column_stride, b.column_stride);
-      const auto low_01 = as_pairs(hn::InterleaveLower(tag, of_0, of_1));
-      const auto high_01 = as_pairs(hn::InterleaveUpper(tag, of_0, of_1));
-      const auto low_23 = as_pairs(hn::InterleaveLower(tag, of_2, of_3));
-      const auto high_23 = as_pairs(hn::InterleaveUpper(tag, of_2, of_3));
-      store(hn::InterleaveLower(pairs, low_01, low_23), i);
-      store(hn::InterleaveUpper(pairs, low_01, low_23), i + 1);
-      store(hn::InterleaveLower(pairs, high_01, high_23), i + 2);
-      store(hn::InterleaveUpper(pairs, high_01, high_23), i + 3);
+      load_transposed(b.data + i * b.row_stride, b.column_stride,
+                      [&](std::int64_t row, FloatVector v) HWY_ATTR { Whole{}.store(v, to + (i + row) * step); });
     }
   }
   for (; i < rows; ++i) {

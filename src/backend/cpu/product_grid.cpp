@@ -26,12 +26,13 @@ ProductGrid whole(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t c
   return grid;
 }
 
-// Halves the tiles, their rows first, which divide more evenly than panels; down to 16 rows and one panel.
+// Halves the tiles: columns where they are many and the longer side, else rows, which divide more evenly than a few
+// panels do; down to 16 rows and one panel.
 void cut_further(ProductGrid& grid) {
   const std::int64_t panel = gemm::panel_columns();
   while (worth_cutting(grid)) {
-    const bool many_rows = grid.rows.size >= 128;
-    if (many_rows || (grid.rows.size >= 32 && grid.columns.size < 4 * panel)) {
+    const bool wide = grid.columns.size >= 4 * panel && grid.columns.size >= 2 * grid.rows.size;
+    if (!wide && grid.rows.size >= 32) {
       cut(grid.rows, 2 * grid.rows.tiles(), gemm::strip_rows());
     } else if (grid.columns.size >= 2 * panel) {
       cut(grid.columns, 2 * grid.columns.tiles(), panel);
@@ -44,10 +45,14 @@ void cut_further(ProductGrid& grid) {
 }  // namespace
 
 ProductGrid grid_of_rows(std::int64_t m, std::int64_t n, std::int64_t k) {
-  ProductGrid grid = whole(m, n, k, kColumns);
+  constexpr std::int64_t kMostRows = 256;
+  // With few rows each tile packs for itself and goes through all its columns a depth of the inner axis at a time: its
+  // part of c has to stay in the L2 cache, while the inner axis may be long.
+  const bool few = m <= kMostRows * kFewRowTiles;
+  ProductGrid grid = whole(m, n, k, few ? kColumns / 2 : kColumns);
   if (grid.tiles() == 0) return grid;
   constexpr std::int64_t kFloats = 128 * 1024;  // of a in a tile: 512 KiB
-  const std::int64_t rows = std::clamp<std::int64_t>(kFloats / grid.inner.size, 64, 256);
+  const std::int64_t rows = few ? kMostRows : std::clamp<std::int64_t>(kFloats / grid.inner.size, 64, kMostRows);
   cut(grid.rows, divide_up(m, rows), gemm::strip_rows());
   cut_further(grid);
   return grid;

@@ -12,6 +12,9 @@ struct ProductGrid {
   std::int64_t tiles() const { return rows.tiles() * columns.tiles() * inner.tiles(); }
 };
 
+// Up to so many tiles of rows each packs b for itself; more share panels that are packed before.
+inline constexpr std::int64_t kFewRowTiles = 4;
+
 // For a with contiguous rows and b packed before: tiles of rows, small enough that their part of a stays in the L2
 // cache while all panels of b pass by. The inner axis is not cut.
 ProductGrid grid_of_rows(std::int64_t m, std::int64_t n, std::int64_t k);

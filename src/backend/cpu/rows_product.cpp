@@ -4,7 +4,6 @@ namespace headway::backend {
 namespace {
 
 constexpr std::int64_t kFew = 4;
-constexpr std::int64_t kFewRowTiles = 4;  // more: panels are packed once for all
 
 // Rows and columns of a matrix as they lie in memory.
 gemm::Block block_of(const gemm::Matrix& b, std::int64_t rows, std::int64_t columns) {
@@ -40,8 +39,8 @@ const char* RowsProduct::variant() const {
   }
 }
 
-void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                        std::int64_t end, const float* a, const float* b, const float* packed, float* c) const {
+gemm::PanelProduct RowsProduct::product_of(std::int64_t row, std::int64_t rows, std::int64_t column,
+                                           std::int64_t columns, const float* a, float* c) const {
   gemm::PanelProduct product;
   product.m = rows;
   product.columns = columns;
@@ -50,46 +49,46 @@ void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column
   product.a_stride = std::max<std::int64_t>(k_, 1);
   product.c = c + row * n_ + column;
   product.c_stride = n_;
-  switch (form_) {
-    case Form::kPanels:
-      product.panel = packed + column * k_;
-      return gemm::multiply(product);
-    case Form::kOwnPanels:
-      return multiply_own(product, matrix(b).at(0, column), end - column - columns);
-    case Form::kDots:
-      product.panel = b;
-      product.panel_stride = k_;
-      return gemm::dots(product);
-    case Form::kRowSums:
-      product.panel = b;
-      product.panel_stride = n_;
-      return gemm::row_sums(product);
+  return product;
+}
+
+void RowsProduct::block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
+                        const float* b, const float* packed, float* c) const {
+  gemm::PanelProduct product = product_of(row, rows, column, columns, a, c);
+  if (form_ == Form::kPanels) {
+    product.panel = packed + column * k_;
+    gemm::multiply(product);
+  } else {
+    product.panel = b;
+    product.panel_stride = form_ == Form::kDots ? k_ : n_;
+    if (form_ == Form::kDots) {
+      gemm::dots(product);
+    } else {
+      gemm::row_sums(product);
+    }
   }
 }
 
-// Each depth of a panel is packed into the L1 cache, where it is used.
-void RowsProduct::multiply_own(gemm::PanelProduct product, const gemm::Matrix& b, std::int64_t columns_left) const {
+// Packed into the L1 cache, where it is used; what is packed next is fetched meanwhile.
+void RowsProduct::own_panel(const Piece& piece, const float* a, const float* b, float* c) const {
   alignas(64) float panel[gemm::kPanelFloats];  // NOLINT(modernize-avoid-c-arrays): not initialised
+  const std::int64_t depth = gemm::depth_of(k_), width = gemm::panel_columns();
+  gemm::PanelProduct product = product_of(piece.row, piece.rows, piece.column, piece.columns, a, c);
+  product.k = std::min(depth, k_ - piece.inner);
+  product.a += piece.inner;
+  product.add = piece.inner > 0;
   product.panel = panel;
-  const std::int64_t step = gemm::depth_of(k_);
-  std::int64_t first = 0;
-  do {
-    product.k = std::min(step, k_ - first);
-    gemm::pack_b(b.at(first, 0), product.k, product.columns, 0, product.k, panel);
-    const std::int64_t next = first + product.k;
-    if (next < k_) {
-      product.ahead = block_of(b.at(next, 0), std::min(step, k_ - next), product.columns);
-    } else if (columns_left > 0) {
-      product.ahead =
-          block_of(b.at(0, product.columns), std::min(step, k_), std::min(columns_left, gemm::panel_columns()));
-    } else {
-      product.ahead = {};
-    }
-    gemm::multiply(product);
-    product.a += product.k;
-    product.add = true;
-    first += product.k;
-  } while (first < k_);
+  gemm::pack_b(matrix(b).at(piece.inner, piece.column), product.k, piece.columns, 0, product.k, panel);
+  std::int64_t next_inner = piece.inner, next_column = piece.column + piece.columns;
+  if (next_column == piece.last_column) {
+    next_inner += product.k;
+    next_column = piece.first_column;
+  }
+  if (next_inner < k_) {
+    product.ahead = block_of(matrix(b).at(next_inner, next_column), std::min(depth, k_ - next_inner),
+                             std::min(width, piece.last_column - next_column));
+  }
+  gemm::multiply(product);
 }
 
 }  // namespace headway::backend

@@ -28,11 +28,20 @@ class RowsProduct {
     const std::int64_t first = grid_.columns.begin(column_tile), length = grid_.columns.length(column_tile);
     const bool in_panels = form_ == Form::kPanels || form_ == Form::kOwnPanels;
     const std::int64_t width = in_panels ? gemm::panel_columns() : length;
-    for (std::int64_t column = first; column < first + length; column += width) {
-      const std::int64_t columns = std::min(width, first + length - column);
-      block(row, rows, column, columns, first + length, a, b, packed, c);
-      finish(row, rows, column, columns);
-    }
+    const std::int64_t depth = form_ == Form::kOwnPanels ? gemm::depth_of(k_) : std::max<std::int64_t>(k_, 1);
+    std::int64_t done = 0;  // of the inner axis: a depth of the rows of a stays in the L2 cache while panels pass by
+    do {
+      for (std::int64_t column = first; column < first + length; column += width) {
+        const std::int64_t columns = std::min(width, first + length - column);
+        if (form_ == Form::kOwnPanels) {
+          own_panel({row, rows, column, columns, first, first + length, done}, a, b, c);
+        } else {
+          block(row, rows, column, columns, a, b, packed, c);
+        }
+        if (done + depth >= k_) finish(row, rows, column, columns);
+      }
+      done += depth;
+    } while (done < k_);
   }
 
  private:
@@ -42,10 +51,17 @@ class RowsProduct {
   enum class Form : std::uint8_t { kPanels, kOwnPanels, kDots, kRowSums };
 
   gemm::Matrix matrix(const float* b) const { return transpose_b_ ? gemm::Matrix{b, 1, k_} : gemm::Matrix{b, n_, 1}; }
-  // `end`: of the columns of the tile.
-  void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t end,
-             const float* a, const float* b, const float* packed, float* c) const;
-  void multiply_own(gemm::PanelProduct product, const gemm::Matrix& b, std::int64_t columns_left) const;
+  // A panel of a tile, for one depth of the inner axis that begins at `inner`.
+  struct Piece {
+    std::int64_t row, rows, column, columns;
+    std::int64_t first_column, last_column;  // of the tile
+    std::int64_t inner;
+  };
+  void own_panel(const Piece& piece, const float* a, const float* b, float* c) const;
+  void block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const float* a,
+             const float* b, const float* packed, float* c) const;
+  gemm::PanelProduct product_of(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                                const float* a, float* c) const;
 
   std::int64_t n_, k_;
   bool transpose_b_;

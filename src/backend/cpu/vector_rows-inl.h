@@ -76,6 +76,36 @@ struct First {
   }
 };
 
+// Four floats of each of the rows r, r + 4, r + 8 ... as the 128-bit blocks of one vector.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, const float* from, std::int64_t stride) {
+  if constexpr (hn::MaxLanes(Tag()) == 4) {
+    return hn::LoadU(tag, from);
+  } else {
+    const hn::Half<Tag> half;
+    constexpr std::int64_t kUpperRow = hn::MaxLanes(Tag()) / 2;
+    return hn::Combine(tag, load_blocks(half, from + kUpperRow * stride, stride), load_blocks(half, from, stride));
+  }
+}
+
+// put(i, column) for the four columns i of kLanes rows of four floats, `stride` apart.
+template <class Put>
+HWY_INLINE void load_transposed(const float* from, std::int64_t stride, const Put& put) {
+  const FloatTag tag;
+  const hn::Repartition<double, FloatTag> pairs;
+  const FloatVector row0 = load_blocks(tag, from, stride), row1 = load_blocks(tag, from + stride, stride);
+  const FloatVector row2 = load_blocks(tag, from + 2 * stride, stride),
+                    row3 = load_blocks(tag, from + 3 * stride, stride);
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(tag, row0, row1));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(tag, row2, row3));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row0, row1));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(tag, row2, row3));
+  put(0, hn::BitCast(tag, hn::InterleaveLower(pairs, low01, low23)));
+  put(1, hn::BitCast(tag, hn::InterleaveUpper(pairs, low01, low23)));
+  put(2, hn::BitCast(tag, hn::InterleaveLower(pairs, high01, high23)));
+  put(3, hn::BitCast(tag, hn::InterleaveUpper(pairs, high01, high23)));
+}
+
 // body(at, j) for the vectors that start at j = 0, kLanes, ... of n elements.
 template <class Body>
 HWY_INLINE void for_each_vector(std::int64_t n, const Body& body) {
