@@ -12,9 +12,9 @@
 #include "app/report/summary.h"
 #include "app/report/words.h"
 #include "backend/cpu/cpu_device.h"
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/thread_pool.h"
 #include "bench/meters.h"
 #include "bench/steps.h"
 #include "bench/workloads.h"
@@ -50,7 +50,6 @@ std::string known_workloads() {
 
 record::Result bench_one(const std::string& name, const BenchOptions& options, const cluster::Cluster* cluster) {
   const record::Run run = find_run(name, options.overrides);
-  const std::vector<int> cpus = allowed_cpus();
   bench::Meters meters;  // before the threads that it counts
   const auto device = backend::open_cpu_device(options.threads);
   const models::Model model = models::build_model(run.model, run.data.batch, true);
@@ -66,7 +65,7 @@ record::Result bench_one(const std::string& name, const BenchOptions& options, c
   bench::StepOptions steps;
   steps.most = Seconds(options.seconds);
   steps.least = Seconds(std::min(2.0, options.seconds));
-  steps.loader_cpus = cpus;
+  steps.loader_cpus = cpus_beside_pool(device->threads());
   steps.meters = &meters;
   const auto progress = make_progress();
   const bench::StepMeasurement measured =

@@ -8,8 +8,8 @@
 #include "app/report/summary.h"
 #include "app/report/words.h"
 #include "backend/cpu/cpu_device.h"
-#include "base/environment.h"
 #include "base/file.h"
+#include "base/thread_pool.h"
 #include "bench/steps.h"
 #include "runtime/trainer.h"
 
@@ -48,7 +48,6 @@ record::Result run_training(const TrainOptions& options) {
   const auto cluster = find_cluster(options.cluster_file);
   const models::Model model = models::build_model(run.model, run.data.batch, true);
   const data::Split data = open_data(run, model);
-  const std::vector<int> cpus = allowed_cpus();
   const auto device = backend::open_cpu_device(options.threads);
   const auto progress = make_progress();
 
@@ -63,7 +62,7 @@ record::Result run_training(const TrainOptions& options) {
   if (!options.init.empty()) trainer_options.init = options.init;
   if (!options.save_init.empty()) trainer_options.save_init = options.save_init;
   trainer_options.without_passes = options.without_passes;
-  trainer_options.loader_cpus = cpus;
+  trainer_options.loader_cpus = cpus_beside_pool(device->threads());
   trainer_options.timeline = &timeline;
   trainer_options.progress = progress.get();
   runtime::Trainer trainer(std::move(trainer_options), *device);

@@ -184,4 +184,11 @@ void ThreadPool::on_every_worker(const std::function<void()>& body) {
   state_->everywhere = nullptr;
 }
 
+std::vector<int> cpus_beside_pool(int threads) {
+  std::vector<int> cpus = allowed_cpus();
+  const std::size_t taken = static_cast<std::size_t>(threads) < cpus.size() ? static_cast<std::size_t>(threads) : 1;
+  if (cpus.size() > 1) cpus.erase(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(taken));
+  return cpus;
+}
+
 }  // namespace headway

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace headway {
 
@@ -43,5 +44,9 @@ class ThreadPool {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// The CPUs for a thread that works beside a pool of so many threads: those that the pool leaves free; where it leaves
+// none, all but that of the pool's caller, who goes on to the next step while others can take over each other's tiles.
+std::vector<int> cpus_beside_pool(int threads);
 
 }  // namespace headway

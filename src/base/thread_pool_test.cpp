@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/environment.h"
+
 namespace headway {
 namespace {
 
@@ -40,6 +42,17 @@ TEST(ThreadPool, ReachesEveryWorker) {
   std::atomic<int> count = 0;
   pool.on_every_worker([&] { ++count; });
   EXPECT_EQ(count.load(), 3);
+}
+
+// Breaks when the loader may run where the pool's caller is pinned although there is another CPU.
+TEST(ThreadPool, LeavesCpusToTheLoader) {
+  const std::vector<int> all = allowed_cpus();
+  const auto count = static_cast<int>(all.size());
+  for (int threads = 1; threads <= count; ++threads) {
+    const std::vector<int> beside = cpus_beside_pool(threads);
+    const int taken = count == 1 ? 0 : threads < count ? threads : 1;
+    EXPECT_EQ(beside, std::vector<int>(all.begin() + taken, all.end())) << threads;
+  }
 }
 
 }  // namespace
