@@ -89,7 +89,9 @@ const Batch& Loader::next() {
 void Loader::wait_for(std::int64_t number) {
   std::unique_lock lock(mutex_);
   released_ = number;  // all before this one, the last returned among them
-  changed_.notify_all();
+  // Waking the thread costs more than many a batch, so it is woken to make several.
+  const std::int64_t ready = made_ - number - 1;
+  if (ready < (options_.depth + 1) / 2) changed_.notify_all();
   changed_.wait(lock, [&] { return made_ > number || failure_; });
   if (made_ <= number) std::rethrow_exception(failure_);
 }
