@@ -7,6 +7,7 @@
 #include "graph/ops/grouped_linear.h"
 #include "graph/ops/layernorm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/pool.h"
 #include "graph/ops/shape_ops.h"
 #include "graph/passes/fusion.h"
 #include "graph/passes/rewriter.h"
@@ -181,6 +182,36 @@ std::int64_t fuse_bias_activation(Graph& graph) {
     if (op == &conv2d_op()) count += fuse_conv_activation(rewriter, index) ? 1 : 0;
   }
   return rewriter.finish(count);
+}
+
+std::int64_t pool_activation_grad(Graph& graph) {
+  std::int64_t count = 0;
+  std::vector<Node> nodes(graph.nodes());
+  const Rewriter readers(graph);
+  for (std::size_t index = 0; index < nodes.size(); ++index) {
+    Node& first = nodes[index];
+    if (first.op != &max_pool2d_grad_op()) continue;
+    const std::size_t reader = readers.only_reader(first.outputs[0], activation_grad_op());
+    if (reader == nodes.size() || nodes[reader].inputs[0] != first.outputs[0]) continue;
+    Node& second = nodes[reader];
+    const auto act = ActivationGradAttributes::from(second.attributes);
+    const Value& position = graph.value(first.inputs[1]);
+    if (act.bias_grad || !gradient_uses_output(act.kind) || position.producer == kNoNode) continue;
+    const Node& pool = graph.node(position.producer);
+    if (pool.op != &max_pool2d_op() || pool.inputs[0] != second.inputs[1]) continue;
+    // The two trade places, with a value of the pooled size between them.
+    const ValueId between =
+        graph.new_value(graph.value(first.outputs[0]).name + ".pooled", graph.value(first.inputs[0]).type);
+    std::swap(first.op, second.op);
+    std::swap(first.attributes, second.attributes);
+    std::swap(first.name, second.name);
+    second.inputs = {between, first.inputs[1]};
+    first.inputs = {first.inputs[0], pool.outputs[0]};
+    first.outputs = {between};
+    ++count;
+  }
+  if (count > 0) graph.set_nodes(std::move(nodes));
+  return count;
 }
 
 std::int64_t fuse_activation_conv_grad(Graph& graph) {

@@ -15,6 +15,9 @@ std::int64_t fuse_activation_norm_grad(Graph& graph);
 // linear or conv2d -> activation; the value before it is kept only where the gradient reads it, which a convolution
 // does not offer.
 std::int64_t fuse_bias_activation(Graph& graph);
+// max_pool2d_grad -> activation_grad, of an activation right before the pool: the other way round, on the pooled
+// values, which are the activation's outputs where the gradient is not zero.
+std::int64_t pool_activation_grad(Graph& graph);
 // activation_grad -> the gradients of a conv2d, which read its inputs instead: both make copies of dy, or stay in
 // cache.
 std::int64_t fuse_activation_conv_grad(Graph& graph);

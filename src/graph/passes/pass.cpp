@@ -22,6 +22,8 @@ std::span<const Pass> all_passes() {
            fuse_activation_norm_grad},
       Pass{"fuse_bias_activation", "linear, grouped_linear and conv2d with the activation after them",
            fuse_bias_activation},
+      Pass{"pool_activation_grad", "the gradient of an activation before max_pool2d, on the pooled values",
+           pool_activation_grad},
       Pass{"fuse_activation_conv_grad", "the gradients of conv2d with that of the activation after it",
            fuse_activation_conv_grad},
       Pass{"fuse_bias_grad", "the gradient of an activation with the sum for the bias", fuse_bias_grad},
