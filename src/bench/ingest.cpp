@@ -25,7 +25,7 @@ Seconds thread_cpu_now() {
 // What each step of a loop waits for its batch, made ahead of it by a thread of its own.
 void measure_waits(const data::Dataset& dataset, const data::Sampler& sampler, const IngestOptions& options,
                    IngestMeasurement& result) {
-  data::Loader loader(dataset, sampler, {.batch = options.batch, .depth = 2, .cpus = options.loader_cpus});
+  data::Loader loader(dataset, sampler, {.batch = options.batch, .cpus = options.loader_cpus});
   loader.next();  // the first batch of a run has nothing to hide behind
   const Seconds before = loader.wait_seconds(), begin = now();
   while (now() - begin < options.seconds * 0.3) {

@@ -39,7 +39,7 @@ struct Batch {
 
 struct LoaderOptions {
   std::int64_t batch = 1;
-  std::int64_t depth = 2;           // batches kept ready ahead of the caller; 0: assembled in next(), no thread
+  std::int64_t depth = 4;           // batches kept ready ahead of the caller; 0: assembled in next(), no thread
   std::int64_t start_position = 0;  // of the first batch
   std::int64_t stride = 0;          // from one batch to the next; 0: batch. A rank of n has n * batch.
   std::vector<int> cpus = {};       // where the thread may run; empty: where the caller may

@@ -41,7 +41,7 @@ struct DataConfig {
   double valid = 0.05;      // share of the samples held back for validation, in [0, 1); not used with valid_test
   bool valid_test = false;  // `valid: test`: validate on the source's own test split
   bool shuffle = true;
-  std::int64_t prefetch = 2;        // batches made ahead; 0 makes them when asked for
+  std::int64_t prefetch = 4;        // batches made ahead; 0 makes them when asked for
   std::int64_t rows = 65536;        // of a synthetic source
   std::optional<std::string> path;  // file of a source that reads one
   WindowConfig windows = {};        // its keys stand beside the others
