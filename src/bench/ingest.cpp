@@ -51,9 +51,14 @@ IngestMeasurement measure_ingest(const data::Dataset& dataset,
   std::byte* target = batch.arrays[0].bytes.get();
   const auto bytes = static_cast<std::size_t>(result.window_bytes);
   std::int64_t position = 0;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(options.batch));
   const auto copy_batch = [&] {
-    for (std::int64_t sample = 0; sample < options.batch; ++sample, ++position) {
-      std::memcpy(target + sample * result.window_bytes, raw(dataset, sampler.index(position)), bytes);
+    sampler.indices(position, order);
+    position += options.batch;
+    std::byte* to = target;
+    for (const std::int64_t sample : order) {
+      std::memcpy(to, raw(dataset, sample), bytes);
+      to += bytes;
     }
   };
   // Windows a second of `make`, over one turn: of the clock, and of this thread's time on its processor.
