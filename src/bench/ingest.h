@@ -24,7 +24,7 @@ struct IngestMeasurement {
   double windows_per_s = 0;       // assembled by one thread, in random order
   double copies_per_s = 0;        // the same bytes in the same order by memcpy alone, in turns with the above
   double copy_share = 0;          // median over the turns of the ratio, in time on a processor
-  double wait_share = 0;          // of a step of `step` seconds with two batches made ahead
+  double wait_share = 0;          // of a step of `step` seconds with batches made ahead
   std::vector<double> turns;      // windows_per_s of each
   std::vector<double> waits_ms;   // of each such step
 };
