@@ -220,7 +220,7 @@ void ProbePlan::add_recurrence(graph::Cell cell, std::int64_t batch, std::int64_
 }
 
 void ProbePlan::add_recurrences() {
-  for (const std::int64_t batch : {32, 512}) {
+  for (const std::int64_t batch : {32, 64, 512}) {
     for (const std::int64_t features : {16, 64, 192}) {
       add_recurrence(graph::Cell::kLstm, scaled(batch), features, 64);
     }

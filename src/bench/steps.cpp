@@ -12,12 +12,14 @@ namespace {
 
 // Start-up is over when the first quarter of what is left is within this of the rest.
 constexpr double kWarmupTolerance = 0.03;
+// A slow workload takes so many steps whatever the time: the median of less is no figure.
+constexpr std::size_t kFewest = 3;
 // The error has settled when twice as many samples did not lower it by a tenth: noise that more steps will not remove.
 constexpr double kSettled = 0.9;
 
 // Why sampling may end now; "" to go on.
 std::string reason_to_stop(const std::vector<double>& seconds, Seconds spent, const StepOptions& options) {
-  if (spent >= options.most) return "time";
+  if (spent >= options.most && seconds.size() >= kFewest) return "time";
   if (spent < options.least || static_cast<std::int64_t>(seconds.size()) < options.least_steps) return "";
   std::vector<double> kept = seconds;
   drop_warmup(kept);
@@ -52,6 +54,9 @@ StepMeasurement measure_steps(runtime::TrainingSession& session, const data::Dat
   result.timeline.source = "measured";
   constexpr double kLearningRate = 1e-4;  // small: the time is measured, the loss must only stay finite
   std::int64_t step = 0;
+  // The first step takes every page of the arena from the system, which can last longer than the step itself.
+  result.loss = session.step(loader.next(), step++, kLearningRate).loss;
+  const Seconds waited = loader.wait_seconds();
   if (options.meters != nullptr) options.meters->start();
   const Seconds begin = now();
   Seconds busy;
@@ -66,8 +71,8 @@ StepMeasurement measure_steps(runtime::TrainingSession& session, const data::Dat
       progress->update("steps", step, 0, fmt::format("{:.1f} ms", median(result.seconds) * 1e3));
     }
   }
-  if (options.meters != nullptr) result.meters = per_step(options.meters->read(), step);
-  result.data_wait_share = loader.wait_seconds().value / busy.value;
+  if (options.meters != nullptr) result.meters = per_step(options.meters->read(), step - 1);
+  result.data_wait_share = (loader.wait_seconds() - waited).value / busy.value;
   result.dropped = drop_warmup(result.seconds);
 
   session.executor().record(&result.timeline);

@@ -14,7 +14,7 @@ namespace headway::bench {
 struct StepOptions {
   double relative_error = 0.01;  // stop when the median's interval is this narrow (half-width over median)
   Seconds least{2.0};            // but not before this much time
-  Seconds most{15.0};            // and at the latest then
+  Seconds most{15.0};            // and at the latest then, once there are three steps
   std::int64_t least_steps = 10;
   std::int64_t traced_steps = 10;  // steps with the recorder on, after the timed ones
   std::vector<int> loader_cpus;
@@ -22,7 +22,7 @@ struct StepOptions {
 };
 
 struct StepMeasurement {
-  std::vector<double> seconds;  // of the timed steps, warm-up dropped
+  std::vector<double> seconds;  // of the timed steps, warm-up dropped; the first step is not timed
   std::int64_t dropped = 0;     // warm-up steps
   std::string stop;             // "error", "settled", "time"
   double data_wait_share = 0;
