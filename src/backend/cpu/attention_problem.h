@@ -26,7 +26,7 @@ struct AttentionProblem {
 
   static AttentionProblem from(const KernelRequest& request, const graph::TensorType& qkv, std::int64_t block,
                                bool backward) {
-    constexpr std::int64_t kEnoughItems = 16, kLeastBlocks = 2;
+    constexpr std::int64_t kEnoughItems = 8, kLeastBlocks = 2;  // every part packs all queries again
     const graph::AttentionAttributes attributes = graph::AttentionAttributes::from(request.attributes);
     AttentionProblem problem;
     problem.batch = qkv.shape[0];
