@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "data/market/standardise.h"
 
 namespace headway::data {
 LabelKind label_from_name(std::string_view name) {
@@ -83,9 +84,7 @@ void MarketWindows::copy_window(const float* in, const float* next, std::int64_t
   for (std::int64_t begin = 0; begin < values; begin += run) {
     const std::int64_t count = std::min(run, values - begin);
     fetch(begin, count);
-    for (std::int64_t value = 0; value < count; ++value) {
-      out[begin + value] = (in[begin + value] - mean[value]) * scale[value];
-    }
+    standardise(in + begin, mean, scale, count, out + begin);
   }
 }
 
